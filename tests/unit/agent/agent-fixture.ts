@@ -25,7 +25,7 @@ export interface AgentFixture {
   storedReport(): FinalReport | null;
   /** The trainers that the agent has started. The test controls how they end. */
   readonly runs: readonly ControlledRun[];
-  /** The lines of its log. */
+  /** The lines that the agent has logged. */
   readonly logLines: readonly string[];
   /** Resolves with the nth trainer, counted from 1, once the agent has started it. */
   started(nth?: number): Promise<ControlledRun>;
@@ -45,20 +45,20 @@ export function useFakeTimers(): void {
 export const advanceTime = (ms: number): Promise<unknown> => vi.advanceTimersByTimeAsync(ms);
 
 /**
- * Advances the fake time about ten times as fast as real time until `arrival` resolves. It takes small steps, because
- * the agent may start a new timer at any moment.
+ * Advances the fake time about ten times as fast as real time until `awaited` resolves. The steps are small,
+ * because the agent may start a new timer at any moment.
  */
-export async function advanceTimeUntil<T>(arrival: Promise<T>, stepMs = 90): Promise<T> {
-  let hasArrived = false;
-  void arrival.then(() => (hasArrived = true));
-  // Throws until `arrival` has resolved, because `vi.waitFor` repeats a function that throws.
+export async function advanceTimeUntil<T>(awaited: Promise<T>, stepMs = 90): Promise<T> {
+  let hasResolved = false;
+  void awaited.then(() => (hasResolved = true));
+  // Throws until `awaited` has resolved, because `vi.waitFor` repeats a function that throws.
   const advance = (): void => {
-    if (hasArrived) return;
+    if (hasResolved) return;
     vi.advanceTimersByTime(stepMs);
     throw new Error('the awaited promise has not resolved yet');
   };
   await vi.waitFor(advance, { interval: 10, timeout: 9_000 });
-  return arrival;
+  return awaited;
 }
 
 export function openTokenHolder(source: Parameters<typeof openToken>[0]): TokenHolder {
@@ -74,6 +74,7 @@ interface Wait {
   readonly resolve: () => void;
 }
 
+/** Starts an agent that calls this orchestrator. `options` replaces some of its dependencies. */
 export function startAgent(
   { url }: Pick<ScriptedOrchestrator, 'url'>,
   options: Partial<AgentDeps> & { readonly stateDir?: string } = {},
@@ -135,7 +136,7 @@ export function startAgent(
     agent,
     exit: agent.run(),
     state,
-    storedReport: () => keptReportIn(state),
+    storedReport: () => readStoredReport(state),
     runs,
     logLines,
     async started(nth = 1) {
@@ -149,7 +150,7 @@ export function startAgent(
   };
 }
 
-const keptReportIn = ({ runsDir }: StateFolder): FinalReport | null =>
+const readStoredReport = ({ runsDir }: StateFolder): FinalReport | null =>
   readdirSync(runsDir)
     .map(name => readReport({ path: join(runsDir, name) }))
     .find(report => report !== null) ?? null;

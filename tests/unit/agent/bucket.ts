@@ -20,7 +20,7 @@ export interface Bucket {
 
 const etagOf = (content: string): string => `"${createHash('sha256').update(content).digest('hex')}"`;
 
-/** Starts a storage whose outputs are below `/store/outputs`. It closes after the test. */
+/** Starts a storage whose outputs are below `/store/outputs`. The storage closes after the test. */
 export async function openBucket(): Promise<Bucket> {
   const bucket: Bucket = {
     url: '',

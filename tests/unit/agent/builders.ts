@@ -9,13 +9,14 @@ import type { JobOffer, PreparedJob } from '../../../agent/job.ts';
 import type { CallFailure } from '../../../protocol/client.ts';
 import { AttemptId, JobId } from '../../../protocol/ids.ts';
 
-/** A folder that is removed after the test. */
+/** Creates a folder that is removed after the test. Returns its path. */
 export function tempFolder(): string {
   const folder = mkdtempSync(join(tmpdir(), 'agent-test-'));
   onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
   return folder;
 }
 
+/** Writes a file with this mode. Returns its path. */
 export function writeFile(folder: string, name: string, text: string, mode = 0o600): string {
   const path = join(folder, name);
   writeFileSync(path, text);
@@ -26,6 +27,7 @@ export function writeFile(folder: string, name: string, text: string, mode = 0o6
 export const jobId = (id: string): JobId => JobId.parse(id);
 export const attemptId = (id: string): AttemptId => AttemptId.parse(id);
 
+/** Returns the offer of a job that needs no files, data or GPUs. */
 export const offerOf = (id: string, attempt: string, overrides: Partial<JobOffer> = {}): JobOffer => ({
   type: 'job_submit',
   job_id: jobId(id),
@@ -104,6 +106,7 @@ export function configError(flags: Flags, env: Readonly<Record<string, string | 
   return config.message;
 }
 
+/** Returns the failure of a call that the orchestrator refuses with this status. */
 export const problemOf = (status: number, action?: 'stop'): CallFailure => ({
   kind: 'problem',
   status,
@@ -117,14 +120,15 @@ export const problemOf = (status: number, action?: 'stop'): CallFailure => ({
   },
 });
 
+/** Returns the failure of a call that does not reach the orchestrator. */
 export const unreachable = (code = 'ECONNREFUSED'): CallFailure => ({
   kind: 'unreachable',
   cause: new TypeError('fetch failed', { cause: Object.assign(new Error(`connect ${code}`), { code }) }),
 });
 
 /**
- * Returns a function that returns these answers in order, and then repeats the last answer. `calls` records its
- * arguments.
+ * Returns a function that returns these answers in order, and then repeats the last answer. `calls` records the
+ * arguments of each call.
  */
 export function scriptAnswers<A extends readonly unknown[], R>(
   answers: readonly R[],

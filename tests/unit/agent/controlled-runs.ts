@@ -21,6 +21,7 @@ export interface ControlledRun {
   readonly endWithoutRecord: () => void;
 }
 
+/** Creates a run for the agent that the test ends. `onStop` is called on each stop. */
 export function controlRun(
   listeners: RunListeners,
   onStop: (graceMs: number) => void = () => {},
@@ -56,7 +57,7 @@ export function controlRun(
   };
 }
 
-/** Lets all pending callbacks run. */
+/** Resolves when all pending callbacks have run. */
 export const flushCallbacks = (): Promise<void> => new Promise(resolve => setImmediate(resolve));
 
 /** Returns the last element; throws for an empty list. */

@@ -45,7 +45,7 @@ export interface InProcessGuard {
   readonly done: Promise<number>;
   exit(): Promise<ExitRecord>;
   signal(name: GuardSignal): void;
-  /** Follows the run as the agent does. */
+  /** Follows the run like the agent that has started its guard. */
   attend(listeners?: {
     readonly onLine?: (line: string) => void;
     readonly onProgress?: (p: Progress) => void;
@@ -61,7 +61,7 @@ export interface GuardOptions {
   readonly run?: RunFolder;
 }
 
-/** Runs a guard, with a real trainer, inside the process of the test. */
+/** Runs a guard inside the process of the test. Its trainer is a real process. */
 export function startGuardInProcess(job: PreparedJob, options: GuardOptions = {}): InProcessGuard {
   const run = options.run ?? { path: join(tempFolder(), 'a1') };
   mkdirSync(run.path, { recursive: true, mode: 0o700 });
@@ -109,7 +109,7 @@ export interface RunResult {
   readonly progress: readonly Progress[];
 }
 
-/** Runs a job to its end under a guard, and records what the agent learns about it. */
+/** Runs a job to its end under a guard. Returns the exit record, the output lines and the progress. */
 export async function runToEnd(job: PreparedJob, options: GuardOptions = {}): Promise<RunResult> {
   const lines: string[] = [];
   const progress: Progress[] = [];

@@ -25,7 +25,7 @@ export interface Rig {
   readonly orchestrator: ScriptedOrchestrator;
   readonly folder: string;
   readonly stateDir: string;
-  /** Starts the worker's program. It is killed after the test. */
+  /** Starts the worker's program, which is killed after the test. */
   startAgent(args?: readonly string[], env?: Readonly<Record<string, string>>): Program;
   /** Starts the worker and offers it a job. Resolves when the trainer has written the note `ready`. */
   startAgentWithJob(offer?: Parameters<typeof offerOf>[2], args?: readonly string[]): Promise<Program>;
@@ -38,7 +38,7 @@ export interface Rig {
 
 const defaults: RigTimes = { timeoutMs: 120_000, graceMs: 20_000 };
 
-/** Polls until `read` returns something other than null. */
+/** Polls until `read` returns a value other than null, and resolves with this value. */
 export const until = <T>(read: () => T | null | Promise<T | null>, timeout = 15_000): Promise<T> =>
   vi.waitFor(
     async () => {
@@ -84,6 +84,7 @@ const prelude = `
   note('started', String(process.pid));
 `;
 
+/** Starts an orchestrator for a worker whose trainer runs this script. The worker itself is not started. */
 export async function startRig(script: string, times: Partial<RigTimes> = {}): Promise<Rig> {
   const { timeoutMs, graceMs } = { ...defaults, ...times };
   const orchestrator = await startOrchestrator();

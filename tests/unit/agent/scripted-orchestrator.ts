@@ -18,7 +18,7 @@ export interface Answer {
   readonly body: object;
 }
 
-/** The answer to each call. A promise delays the answer, perhaps forever. */
+/** The functions that answer the calls, by the name of the call. A pending promise delays the answer. */
 type Answers = { [Name in CallName]: (call: Call) => Answer | Promise<Answer> };
 
 export interface ScriptedOrchestrator {
@@ -39,7 +39,7 @@ export interface ScriptedOrchestrator {
   push(command: WorkerCommand): void;
   endStream(): void;
   breakStream(): void;
-  /** `true`: from now on, closes each connection without an answer. `false`: answers again. */
+  /** While set to true, the orchestrator closes each connection without an answer. */
   setUnreachable(isUnreachable: boolean): void;
 }
 
@@ -75,7 +75,7 @@ export const registerReply = (fields: object = {}): Answer =>
 export const heartbeatReply = (fields: object = {}): Answer =>
   ok({ success: true, cancel: null, abandon_job: null, heartbeat_interval_s: 30, ...fields });
 
-/** Accepts all metric points. */
+/** Returns the reply that accepts all points of this call. */
 function metricsReply({ points }: Call['body']): Answer {
   const last: unknown = Array.isArray(points) ? points.at(-1) : undefined;
   const n = typeof last === 'object' && last !== null && 'n' in last ? Number(last.n) : -1;

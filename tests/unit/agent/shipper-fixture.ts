@@ -11,8 +11,9 @@ import { createVirtualClock, type VirtualClock } from '../../support/virtual-clo
 import { attemptId, unreachable } from './builders.ts';
 
 /**
- * The answer to a chunk. `taken`: stored. `lost`: stored, but the answer is lost. `never`: no answer. `CallFailure`: the
- * chunk does not arrive. A function returns the position that the answer contains.
+ * The orchestrator's answer to a chunk. `taken`: it stores the chunk. `lost`: it stores the chunk, but the answer is lost.
+ * `never`: it does not answer. `CallFailure`: it stores nothing, and the call fails. A function returns the position that
+ * the answer contains.
  */
 export type ChunkAnswer = 'taken' | 'lost' | 'never' | CallFailure | ((chunk: LogChunkBody) => number);
 
@@ -24,16 +25,16 @@ export interface ShipperFixture {
   /** Chooses the response to each chunk. */
   answer: (chunk: LogChunkBody) => ChunkAnswer;
   print(output: string | Uint8Array): void;
-  /** Everything that the trainer has printed so far. */
+  /** All output that the trainer has printed so far. */
   printed(): Buffer;
-  /** Removes the output before this offset from the disk. */
+  /** Removes the output before this byte offset from the disk. */
   rotate(offset: number): void;
   start(overrides?: Partial<LogShipperDeps>): LogShipper;
-  /** Ends the shipper abruptly, as when the agent's process dies. */
+  /** Ends the shipper without an upload, like the death of the agent's process. */
   kill(): void;
 }
 
-/** A log shipper with a log in memory, an orchestrator whose answers the test decides, and virtual time. */
+/** Creates log shippers for a log in memory, on virtual time. The test chooses the answers of the orchestrator. */
 export function createShipperFixture(store: LogStore = createLogStore()): ShipperFixture {
   const clock = createVirtualClock();
   let output: Buffer[] = [];
@@ -43,7 +44,7 @@ export function createShipperFixture(store: LogStore = createLogStore()): Shippe
   let process = new AbortController();
 
   const allPrinted = (): Buffer => {
-    // The shipper reads hundreds of times, and a copy of the largest log takes 10 ms.
+    // Joins the pieces only once, because the shipper reads hundreds of times and a copy of the largest log takes 10 ms.
     const [first] = output;
     if (first !== undefined && output.length === 1) return first;
     const whole = Buffer.concat(output);

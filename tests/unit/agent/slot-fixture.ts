@@ -8,7 +8,7 @@ import type { Prepared } from '../../../agent/attempt/trainer.ts';
 import { reachable, scriptJob } from './builders.ts';
 import { type ControlledRun, controlRun, flushCallbacks } from './controlled-runs.ts';
 
-/** A report that the slot has sent. The test must answer it. */
+/** A status report of the slot, which the test must answer. */
 interface SentReport {
   readonly attempt: string;
   readonly body: StatusReportBody;
@@ -18,10 +18,10 @@ interface SentReport {
 
 export interface SlotFixture {
   readonly slot: JobSlot;
-  /** The actions of the slot in order, except reports. */
+  /** The calls of the slot in order, except reports. */
   readonly actions: readonly string[];
   readonly reports: readonly SentReport[];
-  /** The reports of progress, which need no answer. */
+  /** The progress reports, which need no answer. */
   readonly progressReports: readonly StatusReportBody[];
   readonly runs: readonly ControlledRun[];
   /** The job, the attempt and the terms of each started run. */
@@ -33,7 +33,7 @@ export interface SlotFixture {
 
 const preparedJob: Prepared = { ok: true, job: scriptJob('/nowhere', '') };
 
-/** A job slot between a scripted orchestrator and trainers that the test controls. */
+/** Creates a job slot whose reports and trainers the test controls. */
 export function createSlotFixture(overrides: Partial<SlotDeps> = {}): SlotFixture {
   const actions: string[] = [];
   const reports: SentReport[] = [];
@@ -58,7 +58,7 @@ export function createSlotFixture(overrides: Partial<SlotDeps> = {}): SlotFixtur
     },
     report: (_job, attempt, body, signal) =>
       new Promise(resolve => {
-        // The signal ends the retries, as in the real reporter.
+        // The signal ends the retries, like in the real reporter.
         signal.addEventListener('abort', () => resolve('aborted'));
         const answer = (value: Answer): Promise<void> => {
           resolve(value);
@@ -67,7 +67,7 @@ export function createSlotFixture(overrides: Partial<SlotDeps> = {}): SlotFixtur
         reports.push({ attempt, body, signal, answer });
       }),
     reachable,
-    reportProgress: (_held, body) => void progressReports.push(body),
+    reportProgress: (_attempt, body) => void progressReports.push(body),
     keep: ({ attemptId, body }) => void actions.push(`keep ${attemptId} ${body.status}`),
     drop: attempt => void actions.push(`drop ${attempt}`),
     limits: () => ({ timeoutMs: 120_000, graceMs: 30_000 }),

@@ -2,14 +2,14 @@ import http from 'node:http';
 import type { Socket } from 'node:net';
 import { onTestFinished } from 'vitest';
 
-/** An open stream on the side of the server. */
+/** The server's end of an open stream. */
 interface OpenStream {
   readonly path: string;
   readonly headers: http.IncomingHttpHeaders;
   readonly socket: Socket;
   /** Resolves when the client has disconnected. */
   readonly closed: Promise<void>;
-  /** Sends these bytes, each piece in a write of its own. */
+  /** Sends each piece in a separate write. */
   write(...pieces: readonly (string | Uint8Array)[]): Promise<void>;
   end(): void;
   destroy(): void;
@@ -24,8 +24,7 @@ export interface SseServer {
 }
 
 /**
- * Starts a server that answers each call with a stream. `refuse` may answer a call in another way; it then returns
- * true.
+ * Starts a server that answers each call with a stream. If `refuse` returns true, it has answered the call itself.
  */
 export async function startSseServer(
   refuse: (request: http.IncomingMessage, response: http.ServerResponse) => boolean = () => false,

@@ -14,13 +14,13 @@ export interface StorageServer {
   readonly files: Map<string, Buffer>;
   /** All calls in order: `GET key OFFSET`, `PUT key OFFSET`, `HEAD key` or `LIST`. */
   readonly calls: readonly string[];
-  /** Makes the next calls that start with this text fail: call number i with fault number i. */
+  /** Injects these faults in order into the next calls that start with this text, one fault per call. */
   fail(call: string, ...faults: readonly InjectedFault[]): void;
   /** Makes all calls that start with this text fail until the test calls the returned function. */
   failAll(call: string, fault: InjectedFault): () => void;
-  /** Like `failAll`, but takes precedence over all earlier rules. */
+  /** Like `failAll`, but with precedence over all earlier rules, and until the end of the test. */
   failFirst(call: string, fault: InjectedFault): void;
-  /** The last report about outstanding uploads; null when there was none. */
+  /** The last report about outstanding uploads; null before the first report. */
   readonly outstanding: OutstandingReport | null;
   /** Called after each answered call. */
   onCall: (call: string) => void;
@@ -33,20 +33,21 @@ const fail = (failure: CallFailure): { readonly ok: false; readonly failure: Cal
   ok: false,
   failure,
 });
+/** Returns the failure of a call that the server refuses with this status and code. */
 export const refusalOf = (status: number, code = 'x'): CallFailure => ({
   kind: 'problem',
   status,
   problem: { type: 'about:blank', title: 'No', status, detail: `refused with ${status}`, code },
 });
 
-/** A response that comes from a proxy in front of the server. */
+/** Returns the failure of a call that a proxy answers with this status. */
 export const proxyAnswerOf = (status: number): CallFailure => ({
   kind: 'unexpected',
   status,
   detail: `unexpected response ${status}: <html>`,
 });
 
-/** An in-memory implementation of agent/artifacts/storage.ts. It contains the files of a job. */
+/** Creates an in-memory implementation of agent/artifacts/storage.ts that stores these files. */
 export function createStorageServer(files: Readonly<Record<string, string>> = {}): StorageServer {
   const stored = new Map(Object.entries(files).map(([key, text]) => [key, Buffer.from(text)]));
   const partial = new Map<string, { readonly bytes: Buffer; readonly total: number }>();

@@ -18,12 +18,12 @@ interface StartedWorker {
   /** Resolves with the first log line that contains these words. */
   waitForLog(words: string): Promise<string>;
   signal(name: SignalName): void;
-  /** Closes the worker's stdin, as the exit of its parent does. */
+  /** Closes the worker's stdin, like the exit of its parent process. */
   endInput(): void;
   readonly home: string;
 }
 
-/** Creates a folder for PATH. It contains only an nvidia-smi that prints these rows, or nothing if there are no rows. */
+/** Creates a folder for PATH. Without rows, it is empty. With rows, it contains only an nvidia-smi that prints them. */
 function binWithGpus(rows: string): string {
   const bin = tempFolder();
   if (rows !== '') writeFile(bin, 'nvidia-smi', `#!/bin/sh\nprintf '${rows}'\n`, 0o755);
@@ -79,12 +79,17 @@ const endlessTrainer = `${process.execPath} -e 'console.log("ready " + process.e
 describe('failed starts', () => {
   it.each<[string, Flags, number, RegExp]>([
     [
-      'a missing token file',
+      'a token file that does not exist',
       { 'worker-token': undefined, 'worker-token-file': '/nowhere/token' },
       2,
       /worker token could not be read/,
     ],
-    ['a missing CA file', { 'ca-file': '/nowhere/ca.pem' }, 2, /^--ca-file \/nowhere\/ca\.pem: ENOENT/],
+    [
+      'a CA file that does not exist',
+      { 'ca-file': '/nowhere/ca.pem' },
+      2,
+      /^--ca-file \/nowhere\/ca\.pem: ENOENT/,
+    ],
     [
       'an invalid CA file',
       { 'ca-file': import.meta.filename },
@@ -92,7 +97,7 @@ describe('failed starts', () => {
       /^--ca-file .*worker\.test\.ts: it contains no certificate in PEM format$/,
     ],
     ['a GPU that does not exist', { gpus: '7' }, 2, /There is no usable GPU 7 here/],
-  ])('exits with a reason for %s', async (_title, flags, code, message) => {
+  ])('exits with a reason when the settings name %s', async (_title, flags, code, message) => {
     const { exit, logged } = startWorker(flags);
     expect(await exit).toBe(code);
     expect(logged).toEqual([expect.stringMatching(message)]);
@@ -124,7 +129,7 @@ describe('failed starts', () => {
 });
 
 describe('self-description of a worker', () => {
-  it('logs its GPUs and questionable settings for users', async () => {
+  it('logs its GPUs, missing trainers and insecure settings', async () => {
     const { waitForLog, logged } = startWorker(
       { 'orchestrator-url': await closedPortUrl(), 'ssl-no-verify': true },
       twoGpus,
@@ -240,7 +245,7 @@ describe('a real job', () => {
     expect(existsSync(join(state, 'lock'))).toBe(false);
   });
 
-  it('finishes the job after the first signal, and stops it after the second', async () => {
+  it('finishes the job after the first signal, and stops the job after a second signal', async () => {
     const orchestrator = await startOrchestrator();
     const flags = {
       'orchestrator-url': orchestrator.url,
@@ -286,7 +291,7 @@ describe('--leave-with-parent', () => {
     expect(readExit(run)).toBeNull();
   });
 
-  it('disconnects when its parent process ends and it has no job', async () => {
+  it('disconnects an idle worker when its parent process ends', async () => {
     const orchestrator = await startOrchestrator();
     const { exit, waitForLog, endInput } = startWorker({
       'orchestrator-url': orchestrator.url,
@@ -299,7 +304,7 @@ describe('--leave-with-parent', () => {
     await orchestrator.nth('disconnect');
   });
 
-  it('keeps running without the option when its parent process ends', async () => {
+  it('keeps running without --leave-with-parent when its parent process ends', async () => {
     const orchestrator = await startOrchestrator();
     const flags = {
       'orchestrator-url': orchestrator.url,
@@ -339,7 +344,7 @@ it('reads a new token from its token file on SIGHUP', async () => {
 describe('join tokens', () => {
   const generatedToken = /^wt_[\w-]{43}$/;
 
-  it('joins, registers with its own token, and needs no token afterwards', async () => {
+  it('joins, registers with the created worker token, and needs no given token after a restart', async () => {
     const orchestrator = await startOrchestrator();
     const flags = { 'orchestrator-url': orchestrator.url, 'state-dir': tempFolder() };
     const first = startWorker({ ...flags, 'worker-token': 'tj_1' });
@@ -366,7 +371,7 @@ describe('join tokens', () => {
     expect(orchestrator.count('register')).toBe(0);
   });
 
-  it('asks for a token on a machine that never joined', async () => {
+  it('exits with 2 and asks for a token on a machine that never joined', async () => {
     const { exit, logged } = startWorker({ 'worker-token': undefined });
     expect(await exit).toBe(2);
     expect(logged).toEqual([
@@ -374,7 +379,7 @@ describe('join tokens', () => {
     ]);
   });
 
-  it('reports a damaged state folder when no token is given', async () => {
+  it('exits with 2 when the stored token is damaged and no token is given', async () => {
     const dir = tempFolder();
     writeFile(dir, 'token', 'x');
     const { exit, logged } = startWorker({ 'worker-token': undefined, 'state-dir': dir });
@@ -382,7 +387,7 @@ describe('join tokens', () => {
     expect(logged).toEqual([expect.stringContaining('is damaged')]);
   });
 
-  it('joins on SIGHUP with a join token in its file, and continues with the new token', async () => {
+  it('joins on SIGHUP with a join token in its token file, and continues with the created worker token', async () => {
     const folder = tempFolder();
     const path = writeFile(folder, 'token', 'wt_1');
     const orchestrator = await startOrchestrator();

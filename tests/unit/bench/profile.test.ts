@@ -4,11 +4,11 @@ import { type CpuProfile, sumProfile } from '../../bench/profile/sums.ts';
 const root = 'file:///home/someone/main/';
 const frame = (functionName: string, url = '', lineNumber = -1) => ({ functionName, url, lineNumber });
 
-/** Each sample is one millisecond long. */
+/** Creates a profile in which each sample takes one millisecond. */
 const profileOf = (nodes: CpuProfile['nodes'], samples: readonly number[]): CpuProfile => ({
   nodes,
   samples,
-  // The first delta is the time before the first sample, which does not count.
+  // The first delta is the time before the first sample. sumProfile ignores this time.
   timeDeltas: [5_000, ...samples.map(() => 1_000)],
 });
 
@@ -21,7 +21,7 @@ const areasOf = (callFrame: ReturnType<typeof frame>): readonly string[] =>
     .map(({ name }) => name);
 
 describe('sumProfile', () => {
-  it('computes for each area its self time and its share of the non-idle time', () => {
+  it('computes the self time of each area, and its share of the non-idle time', () => {
     const { totalMs, idleMs, areas } = sumProfile(
       profileOf(
         [
@@ -55,7 +55,7 @@ describe('sumProfile', () => {
     expect(functions[0]).toEqual({ name: 'writeBuffer', place: '', selfMs: 1, share: 1 });
   });
 
-  it('sums a function called from several places', () => {
+  it('sums the self time of a function that several callers call', () => {
     const callFrame = frame('', `${root}main/http/routes/route.ts`, 11);
     const { functions } = sumProfile(
       profileOf([{ id: 1, callFrame }, { id: 2, callFrame }, packageFrame], [1, 2, 2]),

@@ -2,7 +2,7 @@ import { type Run, runsIn, type TrainerLine, type TrainerNote } from '../../chao
 import type { JobCase } from '../../chaos/judge/violation.ts';
 import type { PlannedJob } from '../../chaos/plan.ts';
 
-/** The journal of one trainer: lines at intervals of 10 ms, the first one at `startMs`. */
+/** Returns the journal of one trainer. Its lines follow at intervals of 10 ms, from `startMs` on. */
 export const trainer = (
   pid: number,
   attempt: string,
@@ -48,7 +48,7 @@ export const attempt = (n: number, overrides: Partial<Attempt> = {}): Attempt =>
   ...overrides,
 });
 
-/** A trainer that trained three steps, wrote a checkpoint and a final file, and ended with exit code 0. */
+/** The run of a trainer that trained three steps, wrote a checkpoint and a final file, and exited with 0. */
 export const goodRuns: readonly Run[] = runsIn(
   trainer(1, 'a_1', 0, [
     { kind: 'start', n: 0 },
@@ -63,7 +63,7 @@ export const goodRuns: readonly Run[] = runsIn(
 
 const file = (key: string, sha256: string) => ({ key, listed: sha256, sha256 });
 
-/** A job that completed in its first attempt and violates no rule. The arguments override its parts. */
+/** Returns a job that completed in its first attempt and violates no rule. The arguments override its fields. */
 export function goodCase(
   job: Partial<Evidence['job']> = {},
   evidence: Partial<Evidence> = {},

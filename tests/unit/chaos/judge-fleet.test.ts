@@ -9,7 +9,7 @@ import { planned } from './cases.ts';
 const rulesOf = (violations: readonly { readonly rule: string }[]): readonly string[] =>
   violations.map(({ rule }) => rule);
 const submission: ClientLine = { kind: 'submit', at: 0, job: planned };
-/** The response to a submission; a status of null means that there was none. */
+/** The response to a submission. `status` is null when no response arrived. */
 const answered = (n: number, status: number | null, id: string | null = null): ClientLine => ({
   kind: 'answer',
   at: 1,
@@ -36,7 +36,7 @@ describe('judgeSubmits', () => {
       ],
     ],
     ['one job per submission', [answered(0, 503)], [['j_1', 'failed']]],
-  ] as const)('reports the rule "%s"', (rule, lines, statuses) => {
+  ] as const)('reports submissions that violate the rule "%s"', (rule, lines, statuses) => {
     expect(rulesOf(judgeSubmits(lines, new Map(statuses)))).toEqual([rule]);
   });
 
@@ -44,7 +44,7 @@ describe('judgeSubmits', () => {
     expect(judgeSubmits([answered(0, null)], new Map([['j_1', 'failed']]))).toEqual([]);
   });
 
-  it('reports internal errors, but not 503 and 507', () => {
+  it('reports 500 and 502 as internal errors, but not 503 and 507', () => {
     const call = (status: number): ClientLine => ({ kind: 'call', at: 0, call: 'POST /api/backup', status });
     expect(judgeAnswers([answered(0, 503), answered(0, 507), call(404)])).toEqual([]);
     expect(
@@ -103,11 +103,11 @@ describe('judgeEvents and judgeAudit', () => {
       'the last event of a job matches its status',
       { ...stream, events: [...jobEvents.slice(0, 2), event(3, 'job.failed')] },
     ],
-  ])('reports the rule "%s"', (rule, wrongStream) => {
+  ])('reports an event stream that violates the rule "%s"', (rule, wrongStream) => {
     expect(rulesOf(judgeEvents(wrongStream, ended))).toContain(rule);
   });
 
-  it('reports a broken audit chain, a missing row and an extra row', () => {
+  it('reports a broken audit chain, a missing audit row and an extra audit row', () => {
     const verdict = { valid: true };
     expect(rulesOf(judgeAudit({ rows, verdict: { valid: false } }, jobEvents))).toEqual([
       'the audit trail verifies',
@@ -138,7 +138,7 @@ describe('judgeRemains', () => {
     oldTokens: [401],
   };
 
-  it('finds no violation when nothing remains', () => {
+  it('finds no violation when all workers are idle and no process remains', () => {
     expect(judgeRemains(remains)).toEqual([]);
   });
 
@@ -154,7 +154,7 @@ describe('judgeRemains', () => {
     ['all file descriptors are closed', { descriptors: { before: 1, after: ['a', 'socket'] } }],
     ['memory is bounded', { memoryGrowth: 300 * 1_048_576 }],
     ['replaced tokens are rejected', { oldTokens: [401, 200] }],
-  ])('reports the rule "%s"', (rule, wrongRemains) => {
+  ])('reports remains that violate the rule "%s"', (rule, wrongRemains) => {
     expect(rulesOf(judgeRemains({ ...remains, ...wrongRemains }))).toEqual([rule]);
   });
 });

@@ -27,7 +27,7 @@ const secondEvidence = {
     [2, 'step 1\nstep 2\nstep 3\n'],
   ]),
 };
-/** A job whose second attempt started at 1,000 ms. The trainer of the first attempt started at `firstStartMs`. */
+/** Returns a job with two attempts. The trainer of the first starts at `firstStartMs`, and the other at 1,000 ms. */
 const takenOver = (firstStartMs: number, overrides: Partial<JobCase> = {}): JobCase =>
   goodCase({ attempts: lostThenCompleted }, secondEvidence, {
     runs: runsIn([...trainer(1, 'a_1', firstStartMs, [start, step(1)]), ...secondRun]),
@@ -43,7 +43,7 @@ describe('judgeJob', () => {
     expect(judgeJob(takenOver(0))).toEqual([]);
   });
 
-  it('allows overlapping trainers when the first was given up as unreachable', () => {
+  it('allows overlapping trainers when the first attempt was given up', () => {
     expect(judgeJob(takenOver(995))).toEqual([]);
   });
 
@@ -96,7 +96,7 @@ describe('judgeJob', () => {
     ],
     [
       'every end has a true cause',
-      'no user cancelled it',
+      'no user cancelled the job',
       goodCase({ status: 'cancelled', attempts: [attempt(1, { outcome: 'cancelled' })] }),
     ],
     [

@@ -12,12 +12,12 @@ describe('drawPlan', () => {
     expect(drawPlan({ ...options, seed: 8 })).not.toEqual(drawPlan(options));
   });
 
-  it('schedules jobs and faults within the time of the run', () => {
+  it('schedules all jobs and faults before the end of the run', () => {
     const { jobs, faults } = drawPlan(options);
     for (const { at } of [...jobs, ...faults]) expect(at).toBeLessThan(options.forMs);
   });
 
-  it('numbers the jobs in their order', () => {
+  it('numbers the jobs in the order of the plan', () => {
     const { jobs } = drawPlan(options);
     expect(jobs.map(({ n }) => n)).toEqual([...jobs.keys()]);
     expect(jobs.length).toBeGreaterThan(50);

@@ -39,7 +39,7 @@ async function listContents(files: ContentFiles): Promise<readonly string[]> {
 }
 
 describe('storing a content', () => {
-  test('stores a complete content under its hash as a read-only file', async () => {
+  test('stores a complete content as a read-only file that is found by its hash', async () => {
     const files = createContentFiles(temporaryFolder());
     const sha256 = await store(files, 'a cat');
     expect(await files.has(contentOf('a cat'))).toBe(true);
@@ -48,7 +48,7 @@ describe('storing a content', () => {
     expect(statSync(files.pathOf(sha256)).mode & 0o777).toBe(0o400);
   });
 
-  test('continues an interrupted content in another process', async () => {
+  test('completes a partly stored content in another process', async () => {
     const folder = temporaryFolder();
     const content = contentOf('a cat');
     await append(createContentFiles(folder), content.sha256, 0, 'a c');
@@ -59,7 +59,7 @@ describe('storing a content', () => {
     expect(await later.complete(content, neverAborted)).toBe(true);
   });
 
-  test('continues a part from an earlier offset, but not beyond its end', async () => {
+  test('overwrites a part from an earlier offset, and refuses an offset after its end', async () => {
     const files = createContentFiles(temporaryFolder());
     const content = contentOf('a cat');
     await append(files, content.sha256, 0, 'a dog!');
@@ -69,7 +69,7 @@ describe('storing a content', () => {
   });
 
   test.each([['a dog'], ['a ca'], ['a cat and more'], ['']])(
-    'drops %j when it does not match the announced content',
+    'removes the part %j when it does not match the announced content',
     async text => {
       const files = createContentFiles(temporaryFolder());
       const content = contentOf('a cat');
@@ -86,7 +86,7 @@ describe('storing a content', () => {
     expect(await files.has(contentOf(''))).toBe(true);
   });
 
-  test('refuses to write through a symbolic link', async () => {
+  test('refuses to write a part through a symbolic link', async () => {
     const folder = temporaryFolder();
     const files = createContentFiles(folder);
     const target = join(temporaryFolder(), 'target');
@@ -98,7 +98,7 @@ describe('storing a content', () => {
     expect(readFileSync(target, 'utf8')).toBe('precious');
   });
 
-  test('stops checking a content when it is aborted', async () => {
+  test('rejects when the check of a content is aborted, and keeps the part', async () => {
     const files = createContentFiles(temporaryFolder());
     const content = contentOf('a cat');
     await append(files, content.sha256, 0, 'a cat');
@@ -124,19 +124,19 @@ describe('stored contents', () => {
     expect(await files.has(contentOf('a cat'))).toBe(true);
   });
 
-  test('lists stored contents without parts until they are removed', async () => {
+  test('lists stored contents that were not removed, but no parts', async () => {
     const files = createContentFiles(temporaryFolder());
     expect(await listContents(files)).toEqual([]);
     const [cat, dog] = [await store(files, 'a cat'), await store(files, 'a dog')];
     await append(files, contentOf('a cow').sha256, 0, 'a');
     expect(await listContents(files)).toEqual([cat, dog].toSorted());
     await files.remove(cat);
-    // A second removal changes nothing.
+    // A second removal has no effect.
     await files.remove(cat);
     expect(await listContents(files)).toEqual([dog]);
   });
 
-  test('keeps stored contents when it removes old parts', async () => {
+  test('removes only parts older than the given time, and keeps stored contents', async () => {
     const files = createContentFiles(temporaryFolder());
     const dog = await store(files, 'a dog');
     const [old, recent] = [contentOf('old').sha256, contentOf('recent').sha256];

@@ -35,7 +35,7 @@ const index = (
 ): Promise<IndexOutcome> =>
   indexFolder({ root, cache: noCache, signal: neverAborted, onProgress: () => {}, ...options });
 
-/** Indexes a folder without problems. */
+/** Indexes a folder, and throws if it cannot be pushed. */
 async function indexValid(root: string, cache?: HashCache) {
   const outcome = await index(root, cache && { cache });
   if (!outcome.ok) throw new Error(outcome.problems.join('; '));
@@ -68,7 +68,7 @@ describe('indexing a folder', () => {
     expect(statSync(sources.get('b/a.txt') ?? '').size).toBe(5);
   });
 
-  test('indexes a link to a folder, and a single file', async () => {
+  test('indexes a folder behind a link, and a single file', async () => {
     const root = folderWith({ 'a.txt': 'a' });
     const link = join(temporaryFolder(), 'data');
     symlinkSync(root, link);
@@ -78,14 +78,14 @@ describe('indexing a folder', () => {
     ]);
   });
 
-  test('reports progress up to the end', async () => {
+  test('reports progress until all files and bytes are done', async () => {
     const root = folderWith({ 'a.txt': 'aaa', 'b.txt': 'bb' });
     const updates: IndexProgress[] = [];
     await index(root, { onProgress: progress => updates.push(progress) });
     expect(updates.at(-1)).toEqual({ filesDone: 2, files: 2, bytesDone: 5, bytes: 5 });
   });
 
-  test('fails when the folder is missing', async () => {
+  test('rejects when the folder is missing', async () => {
     await expect(index(join(temporaryFolder(), 'none'))).rejects.toThrow('ENOENT');
   });
 
@@ -93,7 +93,7 @@ describe('indexing a folder', () => {
     expect(await problemsOf(temporaryFolder())).toEqual(['The dataset has no files']);
   });
 
-  test('stops when the push is aborted', async () => {
+  test('rejects when the indexing is aborted', async () => {
     const root = folderWith({ 'a.txt': 'a' });
     const aborted = AbortSignal.abort(new Error('the user has stopped it'));
     await expect(
@@ -103,7 +103,7 @@ describe('indexing a folder', () => {
 });
 
 describe('links in an indexed folder', () => {
-  test('lists a link to a file in the folder under the path of the link', async () => {
+  test('lists symbolic and hard links to files of the folder under the path of the link', async () => {
     const root = folderWith({ 'a.txt': 'a' });
     symlinkSync('a.txt', join(root, 'b.txt'));
     linkSync(join(root, 'a.txt'), join(root, 'c.txt'));
@@ -136,7 +136,7 @@ describe('links in an indexed folder', () => {
 });
 
 describe('a file that changes during indexing', () => {
-  /** A folder whose file grows during this number of progress updates. */
+  /** Creates a folder whose file grows by one byte in each of the first `times` progress updates. */
   const growingFolder = (times: number) => {
     const root = folderWith({ 'a.txt': 'a' });
     let remaining = times;
@@ -166,9 +166,9 @@ describe('a file that changes during indexing', () => {
 });
 
 describe('cache of hashes', () => {
-  /** A clock that is a minute ahead, so that the files of the test are old enough for the cache. */
+  /** Returns a time in the future, so that the files of the test are old enough for the cache. */
   const minuteLater = (): number => Date.now() + 60_000;
-  /** Wraps a cache. `read` lists the files that were not in it, so that they had to be read. */
+  /** Wraps a cache. `read` lists the files that the index had to read, because the cache lacked them. */
   const recordReads = (cache: HashCache): HashCache & { readonly read: string[] } => {
     const read: string[] = [];
     return {
@@ -187,7 +187,7 @@ describe('cache of hashes', () => {
     return { files, read: cache.read.toSorted() };
   };
 
-  test('does not read unchanged files again', async () => {
+  test('reads only new files when the other hashes are cached', async () => {
     const [folder, root] = [temporaryFolder(), folderWith({ 'a b.txt': 'a', 'b.txt': 'b' })];
     const first = await indexWithCache(folder, root);
     expect(first.read).toEqual(['a b.txt', 'b.txt']);
@@ -196,7 +196,7 @@ describe('cache of hashes', () => {
     expect((await indexWithCache(folder, root)).read).toEqual(['c.txt']);
   });
 
-  test('detects changed content when size and date are unchanged', async () => {
+  test('reads a file again when its content changed but its size and date did not', async () => {
     const [folder, root] = [temporaryFolder(), folderWith({ 'a.txt': 'a' })];
     const { mtime } = statSync(join(root, 'a.txt'));
     await indexWithCache(folder, root);
@@ -205,13 +205,13 @@ describe('cache of hashes', () => {
     expect((await indexWithCache(folder, root)).files).toMatchObject([{ sha256: sha256('b') }]);
   });
 
-  test('does not cache files that were written a moment ago', async () => {
+  test('does not cache the hash of a file that has just been written', async () => {
     const [folder, root] = [temporaryFolder(), folderWith({ 'a.txt': 'a' })];
     await indexWithCache(folder, root, Date.now);
     expect((await indexWithCache(folder, root)).read).toEqual(['a.txt']);
   });
 
-  test('ignores a damaged cache and an unwritable cache', async () => {
+  test('reads all files when the cache is damaged or cannot be written', async () => {
     const root = folderWith({ 'a.txt': 'a' });
     const blocked = join(folderWith({ file: '' }), 'file');
     expect((await indexWithCache(blocked, root)).read).toEqual(['a.txt']);

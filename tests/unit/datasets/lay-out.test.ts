@@ -9,7 +9,7 @@ import { temporaryFolder } from '../../support/processes.ts';
 
 const neverAborted = new AbortController().signal;
 
-/** Creates a rig that has stored the contents of a dataset. */
+/** Stores the contents of a dataset. Returns its files and a function that lays the dataset out. */
 async function rigWith(texts: Readonly<Record<string, string>>) {
   const contents = createContentFiles(temporaryFolder());
   const files: DatasetFile[] = [];
@@ -39,13 +39,13 @@ describe('laying out a dataset on a rig', () => {
     expect(statSync(join(folder, 'a.txt')).ino).toBe(statSync(contents.pathOf(first?.sha256 ?? '')).ino);
   });
 
-  test('lays out the same content under two names', async () => {
+  test('lays out two files with the same content', async () => {
     const { folder, layOutDataset } = await rigWith({ 'a.txt': 'a cat', 'b.txt': 'a cat' });
     await layOutDataset();
     expect(readFileSync(join(folder, 'b.txt'), 'utf8')).toBe('a cat');
   });
 
-  test('keeps files that the trainer wrote next to the images', async () => {
+  test('keeps files that the trainer has written into the folder', async () => {
     const { folder, layOutDataset } = await rigWith({ 'a.jpg': 'jpeg' });
     await layOutDataset();
     writeFileSync(join(folder, 'a.npz'), 'latents');
@@ -76,7 +76,7 @@ describe('laying out a dataset on a rig', () => {
     },
   );
 
-  test('stops when the job is cancelled', async () => {
+  test('rejects when the layout is aborted', async () => {
     const { layOutDataset } = await rigWith({ 'a.jpg': 'jpeg' });
     await expect(layOutDataset('linux', AbortSignal.abort(new Error('cancelled')))).rejects.toThrow(
       'cancelled',

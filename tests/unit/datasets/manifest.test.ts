@@ -9,7 +9,7 @@ import {
 } from '../../../protocol/dataset.ts';
 
 const file = (path: string, bytes = 3): DatasetFile => ({ path, bytes, sha256: 'a'.repeat(64) });
-/** Returns why a manifest with these paths is refused; null when it is valid. */
+/** Returns the reason why a manifest with these paths is refused; null for a valid manifest. */
 const reasonFor = (...paths: readonly string[]): string | null => {
   const checked = checkManifest(paths.map(path => file(path)));
   return checked.ok ? null : checked.reason;
@@ -72,7 +72,7 @@ describe('checkManifest', () => {
     expect(checkManifest(many.slice(1).map(path => file(path))).ok).toBe(true);
   });
 
-  test('requires at least one file', () => {
+  test('refuses a manifest without files', () => {
     expect(reasonFor()).toBe('The dataset has no files');
   });
 });
@@ -80,13 +80,13 @@ describe('checkManifest', () => {
 describe('manifestText and parseManifest', () => {
   const text = manifestText([file('a.png'), file('b/c.txt', 0)]);
 
-  test('writes the same text for files in any order, and parses it back', () => {
+  test('writes the same text for files in any order, and parses this text', () => {
     const checked = checkManifest([file('b/c.txt', 0), file('a.png')]);
     expect(checked.ok && manifestText(checked.files)).toBe(text);
     expect(parseManifest(text)).toEqual({ ok: true, files: [file('a.png'), file('b/c.txt', 0)] });
   });
 
-  test('parses a manifest in pieces', () => {
+  test('parses a manifest that arrives character by character', () => {
     const reader = createManifestReader();
     for (const character of text) reader.push(character);
     expect(reader.end()).toEqual(parseManifest(text));
@@ -100,7 +100,7 @@ describe('manifestText and parseManifest', () => {
     expect(reader.end()).toEqual({ ok: false, reason });
   });
 
-  test('refuses a line that is too long', () => {
+  test('refuses a manifest with a line that is too long', () => {
     const reader = createManifestReader();
     for (let n = 0; n < 100; n += 1) reader.push('x'.repeat(1_000));
     expect(reader.end()).toEqual({ ok: false, reason: 'A line of the manifest is too long' });
@@ -109,7 +109,7 @@ describe('manifestText and parseManifest', () => {
   test.each([
     ['a truncated text', text.slice(0, -1)],
     ['another order', text.split('\n').slice(0, 2).toReversed().join('\n').concat('\n')],
-    ['blanks', text.replaceAll(',', ', ')],
+    ['blanks between fields', text.replaceAll(',', ', ')],
     ['an unknown key', text.replace('"bytes"', '"mode":1,"bytes"')],
     ['a line that is not JSON', 'x\n'],
     ['a negative size', text.replace(':3,', ':-3,')],
@@ -120,7 +120,7 @@ describe('manifestText and parseManifest', () => {
     expect(parseManifest(invalidText).ok).toBe(false);
   });
 
-  test('parses what it wrote, and never throws for any text', () => {
+  test('parses each text that manifestText returns, and never throws for any other text', () => {
     const paths = fc.uniqueArray(fc.string({ unit: 'binary', maxLength: 12 }), { maxLength: 6 });
     fc.assert(
       fc.property(paths, fc.nat(), (names, bytes) => {

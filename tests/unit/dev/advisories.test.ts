@@ -32,7 +32,7 @@ describe('judgeAudit', () => {
     expect(judgeAudit(report({ a: 'low', b: 'moderate', c: 'info' }))).toEqual({ kind: 'clean', minor: 3 });
   });
 
-  it.each(['high', 'critical'])('names the package and versions of a %s advisory', severity => {
+  it.each(['high', 'critical'])('returns the package and versions of a %s advisory', severity => {
     expect(judgeAudit(report({ a: 'low', b: severity }))).toEqual({
       kind: 'vulnerable',
       packages: [`b <1.2.3 (${severity})`],

@@ -2,10 +2,10 @@ import { readFileSync, readdirSync } from 'node:fs';
 import { expect, test } from 'vitest';
 
 const root = new URL('../../../', import.meta.url);
-/** Folders with TypeScript that no build reads. */
+/** Folders with TypeScript that container builds do not need. */
 const notBuilt = new Set(['tests', 'node_modules', 'dist', 'coverage', 'clients', 'docs']);
 
-test('container builds get every folder with sources', () => {
+test('.containerignore includes every folder with sources', () => {
   const folders = readdirSync(root, { withFileTypes: true })
     .filter(entry => entry.isDirectory() && !entry.name.startsWith('.') && !notBuilt.has(entry.name))
     .map(entry => entry.name)

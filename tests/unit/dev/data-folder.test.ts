@@ -12,7 +12,7 @@ function folderWith(files: Readonly<Record<string, string>>): string {
   return folder;
 }
 
-/** Starts a server that answers every request. Returns its URL. */
+/** Starts a server that answers each request. Returns its URL. */
 async function startServer(): Promise<string> {
   const server = createServer((_request, response) => response.end());
   onTestFinished(() => void server.close());
@@ -21,7 +21,7 @@ async function startServer(): Promise<string> {
   return `http://127.0.0.1:${typeof address === 'object' ? address?.port : ''}`;
 }
 
-test('deletes the data folder of a server, even one left by a crash', async () => {
+test('deletes a data folder whose server no longer runs', async () => {
   // Nothing listens at port 1.
   const folder = folderWith({ 'trainyard.db': '', 'admin-token': 'ta_1', url: 'http://127.0.0.1:1\n' });
   await clearFolder(folder);
@@ -40,7 +40,7 @@ test('refuses to delete the data folder of a running server', async () => {
   expect(existsSync(join(folder, 'trainyard.db'))).toBe(true);
 });
 
-test('keeps an empty folder and ignores a missing one', async () => {
+test('keeps an empty folder, and ignores a missing folder', async () => {
   const empty = folderWith({});
   await clearFolder(empty);
   await clearFolder(join(empty, 'not-there'));

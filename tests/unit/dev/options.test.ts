@@ -10,7 +10,7 @@ function optionsOf(...argv: readonly string[]) {
   return read.options;
 }
 
-test('defaults to the .dev folder, the usual port and a small fleet', () => {
+test('defaults to the .dev folder, no fixed port and a small fleet', () => {
   expect(optionsOf()).toEqual({
     port: null,
     dataDir: join(root, '.dev'),
@@ -19,7 +19,7 @@ test('defaults to the .dev folder, the usual port and a small fleet', () => {
   });
 });
 
-test('passes unknown options to the fleet after its defaults, so that they override the defaults', () => {
+test('passes unknown options to the fleet after the default options, so that they override these', () => {
   const { isFresh, port, fleet } = optionsOf('--workers', '12', '--fresh', '--port', '0', '--seed=7', '-v');
   expect({ isFresh, port }).toEqual({ isFresh: true, port: 0 });
   expect(fleet.slice(-4)).toEqual(['--workers', '12', '--seed=7', '-v']);
@@ -37,10 +37,10 @@ test.each([
   [['--port', '65536'], '--port'],
   [['--port'], '--port'],
   [['--data-dir'], '--data-dir'],
-])('rejects %j and names the option', (argv, name) => {
+])('rejects the arguments %j and names the option', (argv, name) => {
   expect(readOptions(argv, root)).toMatchObject({ kind: 'trouble', text: expect.stringContaining(name) });
 });
 
-test('returns the help for --help even with other options', () => {
+test('returns the help for --help, also together with other options', () => {
   expect(readOptions(['--fresh', '--help'], root)).toEqual({ kind: 'help' });
 });

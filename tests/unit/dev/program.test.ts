@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { createPrefixedOutputs } from '../../../dev/program.ts';
 
-/** Returns what is printed when the program `panel` prints this text. */
+/** Returns the prefixed output for this text of the program `panel`. */
 function print(isColourful: boolean, text: string): string {
   let output = '';
   const outputFor = createPrefixedOutputs(chunk => {

@@ -14,7 +14,7 @@ const headless = (reason: RegExp, fetches = false) => ({
   fetches,
 });
 
-test('starts the app when there is a display and Electron is installed', () => {
+test('starts the app when a display exists and Electron is installed', () => {
   const app = { kind: 'app', electron: '/modules/electron/dist/electron' };
   expect(planStart(desktop, false)).toEqual(app);
   expect(planStart({ ...desktop, env: { WAYLAND_DISPLAY: 'wayland-0' } }, false)).toEqual(app);
@@ -22,7 +22,7 @@ test('starts the app when there is a display and Electron is installed', () => {
     expect(planStart({ ...desktop, platform, env: {} }, false)).toEqual(app);
 });
 
-test('starts the server headless where no window can open, with the reason', () => {
+test('starts the server headless when no window can open, with the reason', () => {
   expect(planStart({ ...desktop, env: {} }, false)).toEqual(headless(/no display/));
   expect(planStart({ ...desktop, env: { DISPLAY: '' } }, false)).toEqual(headless(/no display/));
   expect(planStart({ ...desktop, isRoot: true }, false)).toEqual(headless(/root/));
@@ -32,12 +32,12 @@ test('starts the server headless where no window can open, with the reason', () 
   );
 });
 
-test('downloads Electron only where the app could start', () => {
+test('downloads Electron only when the app could open a window', () => {
   expect(planStart({ ...desktop, electron: null }, false)).toEqual(headless(/being downloaded/, true));
   expect(planStart({ ...desktop, electron: null, env: {} }, false)).toEqual(headless(/no display/));
 });
 
-test('waits only for the panel when headless, and builds the rig downloads in parallel', () => {
+test('requires only the panel for a headless start, and builds worker programs in the background', () => {
   expect(Object.keys(requiredFiles.headless)).toEqual(['dist/renderer/index.html']);
   expect(Object.keys(requiredFiles.app)).toContain('dist/main/desktop.js');
   expect(Object.keys(backgroundBuilds('linux', 'x64'))).toEqual(['dist/agent/trainyard-worker-linux-x64']);

@@ -11,18 +11,18 @@ describe('removeDescriptions', () => {
     ["z.array(z.string().describe('One.').optional()).describe('All.')", 'z.array(z.string().optional())'],
     ["call({ method: 'GET', summary: 'Read it', path: '/' })", "call({ method: 'GET',  path: '/' })"],
     ["call({ path: '/', summary: 'Read it' })", "call({ path: '/',  })"],
-  ])('turns %s into %s', (code, expected) => {
+  ])('shortens %s to %s', (code, expected) => {
     expect(removeDescriptions(`const A = ${code};`)).toBe(`const A = ${expected};`);
   });
 
-  test('keeps a function of that name, and texts that contain such code', () => {
+  test('keeps functions named describe, strings with such code, and summaries that are not strings', () => {
     const code =
       "const a = describe('x'); const b = 'z.string().describe(1)'; const c = { summary: z.string() };";
     expect(removeDescriptions(code)).toBe(code);
   });
 });
 
-test('removeFunctions keeps only the names of the exports of a module', () => {
+test('removeFunctions replaces all exports of a module with an empty function', () => {
   const code =
     'export const a = () => 1;\nfunction b() {}\nexport { b as c };\nexport function d() { return a; }';
   expect(removeFunctions(code)).toBe(

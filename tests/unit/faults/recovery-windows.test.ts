@@ -1,16 +1,16 @@
 import { describe, expect, it } from 'vitest';
 import { computeRecovery, medianRecovery, type Recovery, windowMs } from '../../faults/recovery/windows.ts';
 
-/** Completions at a constant rate: one at `from`, and then one each `everyMs`. */
+/** Returns the times of completions from `from` on, in intervals of `everyMs`. */
 const completionsAt = (everyMs: number, from: number, to: number): readonly number[] =>
   Array.from({ length: Math.ceil((to - from) / everyMs) }, (_, index) => from + index * everyMs);
 
 const fault = { from: 20_000, to: 25_000 };
-/** Ten jobs a second until the fault. */
+/** Ten completions a second until the fault. */
 const before = completionsAt(100, 0, fault.from);
 const windowEnd = fault.to + windowMs;
 
-describe('the throughput after a fault', () => {
+describe('computeRecovery', () => {
   it('compares the ten seconds before the fault with the ten seconds after the recovery point', () => {
     const completions = [...before, ...completionsAt(200, fault.to, windowEnd)];
     expect(computeRecovery(completions, fault)).toMatchObject({ before: 10, after: 5, ratio: 0.5 });
@@ -22,28 +22,31 @@ describe('the throughput after a fault', () => {
     expect(computeRecovery([...before, ...during, ...late], fault)).toMatchObject({ before: 10, after: 0 });
   });
 
-  it('is reached immediately when the throughput does not change', () => {
+  it('returns a recovery after 0 ms when the throughput does not change', () => {
     const completions = [...before, ...completionsAt(100, fault.to, windowEnd)];
     expect(computeRecovery(completions, fault)).toMatchObject({ ratio: 1, reachedAfterMs: 0 });
   });
 
   it.each([
-    // The two seconds from 2.9 s on contain 19 of 20 jobs: 95 %.
+    // The two seconds from 2.9 s on contain 19 of 20 jobs, which is 95 %.
     ['3 s later', 3_000, 2_900],
     ['8 s later', 8_000, 7_900],
     ['later than two seconds before the end of the window', 8_300, null],
-  ])('is reached when two seconds have 95 %% of it, with a return %s', (_when, laterMs, reachedAfterMs) => {
-    const completions = [...before, ...completionsAt(100, fault.to + laterMs, windowEnd)];
-    expect(computeRecovery(completions, fault).reachedAfterMs).toBe(reachedAfterMs);
-  });
+  ])(
+    'returns the start of the first two seconds with 95 %% of the throughput, which returns %s',
+    (_when, laterMs, reachedAfterMs) => {
+      const completions = [...before, ...completionsAt(100, fault.to + laterMs, windowEnd)];
+      expect(computeRecovery(completions, fault).reachedAfterMs).toBe(reachedAfterMs);
+    },
+  );
 
-  it('has no ratio and is never reached when no job completed before', () => {
+  it('returns no ratio and no recovery when no job completed before the fault', () => {
     const recovery = computeRecovery(completionsAt(100, fault.to, windowEnd), fault);
     expect(recovery).toEqual({ before: 0, after: 10, ratio: Number.NaN, reachedAfterMs: null });
   });
 });
 
-describe('the median of several rounds', () => {
+describe('medianRecovery', () => {
   const withRatio = (ratio: number): Recovery => ({
     before: 10,
     after: 10 * ratio,
@@ -52,14 +55,14 @@ describe('the median of several rounds', () => {
   });
 
   it.each([
-    ['three', [0.9, 0.2, 1.1], 0.9],
-    ['four: the lower one of the middle', [0.9, 0.2, 1.1, 0.8], 0.8],
-    ['one', [0.7], 0.7],
-  ])('is the round with the middle ratio of %s', (_count, ratios, expected) => {
+    ['three rounds', [0.9, 0.2, 1.1], 0.9],
+    ['four rounds: the lower of the two middle ratios', [0.9, 0.2, 1.1, 0.8], 0.8],
+    ['one round', [0.7], 0.7],
+  ])('returns the round with the middle ratio of %s', (_count, ratios, expected) => {
     expect(medianRecovery(ratios.map(withRatio))).toEqual(withRatio(expected));
   });
 
-  it('fails without a round', () => {
+  it('throws when it gets no round', () => {
     expect(() => medianRecovery([])).toThrow('There is no recovery.');
   });
 });

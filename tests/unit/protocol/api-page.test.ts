@@ -4,16 +4,16 @@ import { JobDetail } from '../../../protocol/job.ts';
 import { Progress } from '../../../protocol/reports.ts';
 import { everyCall } from '../../support/every-call.ts';
 
-/** The page without its code blocks. */
+/** The text of docs/api.md without its code blocks. */
 const page = readFileSync(new URL('../../../docs/api.md', import.meta.url), 'utf8').replaceAll(
   /^```.*?^```$/gms,
   '',
 );
-/** Returns the texts in backticks. */
+/** Returns the code spans of a text, without their backticks. */
 const codeSpansIn = (text: string): readonly string[] =>
   [...text.matchAll(/`([^`]+)`/g)].map(([, span = '']) => span);
 
-/** Returns a call such as `GET /api/queue`, without its query; null for other text. */
+/** Returns the call in a code span, such as `GET /api/queue`, without its query; null for other text. */
 const callIn = (span: string): string | null =>
   /^(?:GET|POST|PUT|PATCH|DELETE) \/[^ ?]*/.exec(span)?.[0] ?? null;
 
@@ -24,23 +24,23 @@ const authorities = new Map(everyCall.map(row => [addressOf(row), row.authority]
 const namedCalls = codeSpansIn(page).flatMap(span => callIn(span) ?? []);
 
 describe('docs/api.md', () => {
-  it('names every call', () => {
+  it('names every call of the API', () => {
     expect([...authorities.keys()].filter(address => !namedCalls.includes(address))).toEqual([]);
   });
 
-  it('names only existing calls', () => {
+  it('names only existing calls of the API', () => {
     expect(namedCalls.filter(address => !authorities.has(address))).toEqual([]);
   });
 
-  it('states the right permission of each call in its tables', () => {
+  it('states the permission of each call as declared in the protocol', () => {
     let hasPermissionColumn = false;
     const rows: (readonly [address: string, permission: string])[] = [];
     for (const line of page.split('\n')) {
-      // Splits a table row into cells. `\|` is part of a cell.
+      // Splits a table row into cells, but not at an escaped `\|`.
       const [, calls = '', permissionCell = ''] = line.split(/ *(?<!\\)\| */);
       const isHeader = /^calls?$/i.test(calls);
       if (isHeader) hasPermissionColumn = /^permission$/i.test(permissionCell);
-      // Cells with more than one permission are not checked.
+      // Skips cells with several permissions.
       if (!hasPermissionColumn || !/^`[\w.]+`$|^none$/.test(permissionCell)) continue;
       const permission = permissionCell === 'none' ? 'open' : permissionCell.replaceAll('`', '');
       for (const span of codeSpansIn(calls)) {
@@ -55,7 +55,7 @@ describe('docs/api.md', () => {
   it.each([
     ['a job', JobDetail.shape],
     ['progress', Progress.shape],
-  ])('names every field of %s', (_title, shape) => {
+  ])('documents every field of %s', (_title, shape) => {
     const [, section = ''] = /^### Fields of a job$(.*?)^###/ms.exec(page) ?? [];
     const firstCells = section.split('\n').map(line => line.split('|')[1] ?? '');
     const fields = firstCells.flatMap(codeSpansIn).flatMap(span => span.split(', '));

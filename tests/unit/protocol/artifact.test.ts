@@ -19,7 +19,7 @@ describe('ArtifactKey', () => {
     expect(keyOf(...parts)).toBe(key);
   });
 
-  test('normalizes accents to one form', () => {
+  test('normalizes accented characters to their composed form', () => {
     expect(keyOf('e\u0301')).toBe('\u00e9');
   });
 
@@ -61,7 +61,7 @@ describe('ArtifactKey', () => {
     expect(keyOf(...parts)).toBeNull();
   });
 
-  test('accepts only keys that are paths below their folder on every system', () => {
+  test('accepts only keys whose path stays inside its folder on every system', () => {
     fc.assert(
       fc.property(fc.array(fc.string({ unit: 'binary', maxLength: 12 }), { maxLength: 4 }), parts => {
         const key = keyOf(...parts);
@@ -103,7 +103,7 @@ describe('checkpointOf', () => {
       false,
     ],
     ['mine-000001.safetensors', 'mine-000001.safetensors', null, true],
-  ])('finds in %s the checkpoint %s with step %s', (key, name, step, isFile) => {
+  ])('finds the checkpoint of %s: %s with step %s', (key, name, step, isFile) => {
     expect(checkpointOf(key)).toEqual({ name, step, isFile });
   });
 
@@ -151,7 +151,7 @@ describe('kindOf', () => {
     ['stepping-stones.txt', 'other'],
     ['checkpoints-of-others.txt', 'other'],
     ['png', 'other'],
-  ])('classifies the file %s as %s', (key, kind) => {
+  ])('classifies the artifact %s as %s', (key, kind) => {
     expect(kindOf(key)).toBe(kind);
   });
 });

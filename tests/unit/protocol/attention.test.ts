@@ -13,11 +13,11 @@ describe('jobNeed', () => {
     [{ status: 'cancelled', approval: 'wanted' }, null],
     [{ status: 'pending', approval: 'given' }, null],
     [{ status: 'running' }, null],
-  ])('finds for the job %j the need %s', (job, need) => expect(jobNeed(jobView(job))).toBe(need));
+  ])('finds that the job %j needs attention: %s', (job, need) => expect(jobNeed(jobView(job))).toBe(need));
 });
 
 describe('workerNeeds', () => {
-  test('finds every problem of a worker', () => {
+  test('returns every need of a worker with several problems, and no GPU trouble while offline', () => {
     const worker = workerView({
       quarantine: { reason: 'three in a row', since, retry_at: since },
       gpu_troubles: [{ gpu: 1, kind: 'missing', detail: 'it is not listed any more' }],
@@ -30,7 +30,7 @@ describe('workerNeeds', () => {
   test.each([
     ['failed', ['updateFailed']],
     ['waiting', []],
-  ] as const)('finds for an update in the state %s the needs %j', (state, needs) => {
+  ] as const)('returns for an update in the state %s the needs %j', (state, needs) => {
     const order = {
       state,
       version: '0.2.0',
@@ -43,14 +43,14 @@ describe('workerNeeds', () => {
     expect(workerNeeds({ ...workerView(), update: update as never })).toEqual(needs);
   });
 
-  test('finds none for a healthy worker', () => expect(workerNeeds(workerView())).toEqual([]));
+  test('returns no needs for a healthy worker', () => expect(workerNeeds(workerView())).toEqual([]));
 });
 
 describe('absenceOf', () => {
   const gone = { status: 'offline', status_reason: 'silent', last_heartbeat: since } as const;
   const drain = { reason: null, by: 'ada', since, deadline: null };
 
-  test('tells a lost worker from one that shut down', () => {
+  test('distinguishes a lost worker from a worker that shut down', () => {
     expect(absenceOf(workerView(gone))).toEqual({ kind: 'offline', at: since });
     expect(absenceOf(workerView({ ...gone, status_reason: 'goodbye' }))).toEqual({
       kind: 'shutDown',
@@ -60,11 +60,11 @@ describe('absenceOf', () => {
 
   test.each([
     ['a connected worker', {}],
-    ['a worker that was never there', { ...gone, last_heartbeat: null }],
+    ['a worker that never connected', { ...gone, last_heartbeat: null }],
     ['a drained worker', { ...gone, drain }],
     ['an ephemeral worker', { ...gone, worker_type: 'ephemeral' as const }],
     ['the stopped worker of this machine', { ...gone, status_reason: 'goodbye' as const, local: true }],
-  ])('finds no absence of %s', (_case, worker) => expect(absenceOf(workerView(worker))).toBeNull());
+  ])('returns no absence for %s', (_case, worker) => expect(absenceOf(workerView(worker))).toBeNull());
 
   test('counts an absence as recent for a week', () => {
     const week = 7 * 86_400_000;

@@ -7,7 +7,7 @@ const issuesOf = (body: unknown): readonly string[] => {
   return parsed.success ? [] : parsed.error.issues.map(({ path }) => path.join('.'));
 };
 
-test('reads the jobs of a batch with the defaults of single jobs', () => {
+test('parses the jobs of a batch with the default values of single jobs', () => {
   expect(BatchRequest.parse({ jobs: [job, { ...job, no_wait: false }] })).toMatchObject({
     dry_run: false,
     jobs: [{ target: 'auto' }, { target: 'auto' }],
@@ -18,7 +18,7 @@ test.each([
   ['no_wait', true],
   ['dry_run', true],
   ['idempotency_key', 'night-1'],
-])('refuses a batch in which a job has its own %s', (field, value) => {
+])('refuses a batch that sets %s for a single job', (field, value) => {
   expect(issuesOf({ jobs: [job, { ...job, [field]: value }] })).toEqual([`jobs.1.${field}`]);
 });
 

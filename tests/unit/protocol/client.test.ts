@@ -38,7 +38,7 @@ async function startServer(
 const clientOf = (baseUrl: string, options: Partial<ClientOptions> = {}) =>
   createClient({ baseUrl, headers: () => ({}), timeoutMs: 5_000, ...options });
 
-/** Answers every request with this status and body. */
+/** Returns a listener that answers each request with this status and body. */
 const respondWith =
   (status: number, body: unknown, headers = {}): RequestListener =>
   (_request, response) => {
@@ -70,7 +70,7 @@ describe('a successful call', () => {
     expect(requests[0]?.headers).not.toHaveProperty('content-type');
   });
 
-  test('sends its body as JSON, also an empty one', async () => {
+  test('sends the body as JSON, also an empty body', async () => {
     const { url, requests } = await startServer(respondWith(200, { n: 1 }));
     await clientOf(url).call(post, { body: { a: 1 } });
     await clientOf(url).call(remove, { params: { id: 'x', part_id: 2 } });
@@ -97,7 +97,7 @@ describe('urlOf', () => {
     ['https://hub.example/', 'https://hub.example/api/things'],
     ['https://hub.example/fleet//', 'https://hub.example/fleet/api/things'],
     ['http://[::1]:8001', 'http://[::1]:8001/api/things'],
-  ])('appends the path to %s: %s', (base, expected) => {
+  ])('appends the path of a call to %s: %s', (base, expected) => {
     expect(urlOf(base, '/api/things').href).toBe(expected);
   });
 
@@ -114,7 +114,7 @@ describe('urlOf', () => {
     expect(url.href).toBe(`http://hub/api/things/${segment}/parts/2`);
   });
 
-  test('encodes the query without undefined values', () => {
+  test('encodes the query, and omits undefined values', () => {
     const query = { status: 'a&b=c', limit: 5, all: false, none: undefined, text: 'ä +' };
     const url = urlOf('http://hub', '/api/things', {}, query);
     expect(url.search).toBe('?status=a%26b%3Dc&limit=5&all=false&text=%C3%A4+%2B');
@@ -149,7 +149,7 @@ describe('a failed call', () => {
     code: 'attempt_superseded',
   };
 
-  test('returns the problem of a refusal', async () => {
+  test('returns the problem of a refused call', async () => {
     const { url } = await startServer(respondWith(409, { ...problem, action: 'stop' }));
     const failure = { kind: 'problem', status: 409, problem: { ...problem, action: 'stop' } };
     expect(await clientOf(url).call(get)).toEqual({ ok: false, failure });
@@ -162,7 +162,7 @@ describe('a failed call', () => {
     ['an error without a problem', 502, '<html>bad gateway</html>'],
     ['an error of another format', 500, { error: 'oops' }],
     ['an error with a valid body', 500, { n: 1 }],
-  ])('returns the start of %s', async (_title, status, body) => {
+  ])('returns the failure unexpected with the start of %s', async (_title, status, body) => {
     const { url } = await startServer(respondWith(status, body));
     const text = typeof body === 'string' ? body : JSON.stringify(body);
     const detail = `GET /api/things had the unexpected response ${status}: ${text}`;
@@ -172,7 +172,7 @@ describe('a failed call', () => {
     });
   });
 
-  test('returns only the start of a very long response', async () => {
+  test('returns only the first 200 characters of an unexpected response', async () => {
     const { url } = await startServer(respondWith(500, 'x'.repeat(100_000)));
     const result = await clientOf(url).call(get);
     expect(result).toMatchObject({ failure: { detail: expect.stringMatching(/: x{200}$/) } });
@@ -209,7 +209,7 @@ describe('a failed call', () => {
   });
 
   test.each([301, 302, 307, 308])(
-    'refuses a redirect (%d) and sends the token nowhere else',
+    'returns unreachable for a redirect with %d, and does not send the token to its target',
     async status => {
       const redirectTarget = await startServer(respondWith(200, { n: 1 }));
       const { url } = await startServer(

@@ -35,7 +35,7 @@ test('lists the values of a nested config by dotted paths', () => {
   ]);
 });
 
-test('finds the keys in which configs differ, also those that only some have', () => {
+test('finds the keys in which configs differ, also keys that only some configs have', () => {
   const configs = [
     toolkitConfig(1e-4, 16),
     toolkitConfig(3e-4, 16),
@@ -48,13 +48,13 @@ test('finds the keys in which configs differ, also those that only some have', (
   ]);
 });
 
-test('treats both spellings of a SimpleTuner key as one key', () => {
+test('treats a SimpleTuner key with and without dashes as the same key', () => {
   const plain = flatten({ learning_rate: 1e-4, lora_rank: 16 });
   const dashed = flatten({ '--learning_rate': 1e-4, '--lora_rank': 64 });
   expect(differingKeys([plain, dashed])).toEqual(['lora_rank']);
 });
 
-test('distinguishes a number from the same text, and an empty list from an empty object', () => {
+test('distinguishes the number 1 from the text 1, and an empty list from an empty object', () => {
   const configs = [
     { a: 1, b: [] },
     { a: '1', b: {} },
@@ -62,11 +62,11 @@ test('distinguishes a number from the same text, and an empty list from an empty
   expect(differingKeys(configs)).toEqual(['a', 'b']);
 });
 
-test.each<[unknown]>([[{}], [[]], [null], ['text'], [7]])('finds no keys in %j', config => {
+test.each<[unknown]>([[{}], [[]], [null], ['text'], [7]])('finds no keys in the config %j', config => {
   expect([...flatten(config)]).toEqual([]);
 });
 
-test('keeps unusual keys', () => {
+test('keeps the keys -- and __proto__ of a config', () => {
   const unusual: unknown = JSON.parse('{"--": 1, "__proto__": 2}');
   expect([...flatten(unusual)]).toEqual([
     ['--', 1],

@@ -19,11 +19,11 @@ describe('configValue', () => {
     ['shared', undefined],
     ['toString', undefined],
     ['other', { shared: 2 }],
-  ])('returns the value at %s', (path, value) => expect(configValue(config, path)).toEqual(value));
+  ])('returns the config value at %s', (path, value) => expect(configValue(config, path)).toEqual(value));
 });
 
 describe('withConfigValue', () => {
-  it('adds a key that the config omits, and returns null if its section is missing', () => {
+  it('adds a key that the config omits, and returns null for a key in a missing section', () => {
     expect(withConfigValue(config, 'seed', 4)).toEqual({ ...config, seed: 4 });
     expect(withConfigValue(config, 'sample.seed', 4)).toBeNull();
     expect(withConfigValue(config, 'other', 4)).toBeNull();
@@ -31,7 +31,7 @@ describe('withConfigValue', () => {
 });
 
 describe('withPartValue', () => {
-  it('changes a value in a list of datasets, and returns null outside of it', () => {
+  it('changes a value in a list of datasets, and returns null for a path outside of the list', () => {
     const datasets = [{ id: 'a', repeats: 1 }, { id: 'b' }];
     expect(withPartValue(datasets, '0.repeats', 5)).toEqual([{ id: 'a', repeats: 5 }, { id: 'b' }]);
     expect(withPartValue(datasets, '1.repeats', 5)).toEqual([

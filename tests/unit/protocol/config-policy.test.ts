@@ -6,7 +6,7 @@ const keysIn = (config: unknown, dataloader: unknown = null): readonly string[] 
   restrictedUses(config, dataloader).map(({ key }) => key);
 
 describe('a config without restricted keys', () => {
-  // Examples of SimpleTuner: flux.peft-lora, anima-anyflow-stage2.peft-lora, and a dataloader.
+  // The first cases are from SimpleTuner's examples flux.peft-lora and anima-anyflow-stage2.peft-lora.
   it.each<[string, object, unknown]>([
     [
       'a LoRA training into a relative folder',
@@ -68,7 +68,7 @@ describe('a restricted key', () => {
     ['in capitals', { POST_CHECKPOINT_SCRIPT: 'x' }],
     ['abbreviated as argparse allows it', { post_c: 'x' }],
     ['with white space around it', { ' --post_checkpoint_script ': 'x' }],
-    ['with its value behind =', { '--post_checkpoint_script=/bin/x': true }],
+    ['with its value after =', { '--post_checkpoint_script=/bin/x': true }],
     ['as a list', { post_checkpoint_script: ['', 'x'] }],
     ['as an object', { post_checkpoint_script: { a: 1 } }],
     ['below another key', { training: { hooks: [{ post_checkpoint_script: 'x' }] } }],
@@ -130,7 +130,7 @@ describe('search for restricted keys', () => {
     );
   });
 
-  it('handles deep nesting and strings that are not JSON', () => {
+  it('finds a restricted key in a deeply nested config, and accepts strings that are not JSON', () => {
     let deep: unknown = { post_upload_script: 'x' };
     for (let level = 0; level < 50_000; level += 1) deep = [deep];
     expect(keysIn({ layers: deep, text: '{ not json', other: undefined })).toEqual(['post_upload_script']);
@@ -144,12 +144,12 @@ describe('value of a restricted key', () => {
     );
   });
 
-  it('checks every trainer except the built-in ones', () => {
+  it('checks the config of every trainer except self-test and sample training', () => {
     const config = { webhook_config: 'x', disk_low_script: 'y', accelerate_config: 'z' };
     expect(keysIn({ ...config, trainer: 'selftest' })).toEqual([]);
     expect(keysIn({ ...config, trainer: 'digits' })).toEqual([]);
     expect(keysIn({ ...config, trainer: 'other' })).toEqual(Object.keys(config).toSorted());
-    // The order of the keys in the config does not matter.
+    // The order of the keys in the config has no effect.
     const reversed = Object.fromEntries(Object.entries(config).toReversed());
     expect(keysIn(reversed)).toEqual(Object.keys(config).toSorted());
   });

@@ -23,16 +23,16 @@ describe('valueText', () => {
     ['hub_token', '[redacted]'],
     ['report.api_key', '[redacted]'],
     ['report.token', ''],
-  ])('returns the value of %s as text, without secrets', (key, text) => {
+  ])('returns the value of %s as text, and redacts secrets', (key, text) => {
     expect(valueText(config, key)).toBe(text);
   });
 
-  test('cuts a long value', () => {
+  test('cuts a long value to 80 characters', () => {
     expect(valueText(config, 'prompt')).toBe(`${'x'.repeat(79)}…`);
   });
 });
 
-test('columnKeys returns keys that differ, except those that a request cannot contain', () => {
+test('columnKeys returns the keys that differ, except keys that a query cannot contain', () => {
   const tooLongKey = 'k'.repeat(201);
   const first = { rate: 1, same: 2, 'a,b': 3, [tooLongKey]: 1 };
   const second = { rate: 2, same: 2, 'a,b': 4, [tooLongKey]: 2, extra: true };
@@ -40,7 +40,7 @@ test('columnKeys returns keys that differ, except those that a request cannot co
 });
 
 describe('ConfigValuesQuery', () => {
-  test('reads lists separated by commas', () => {
+  test('parses comma-separated lists of jobs and keys', () => {
     expect(ConfigValuesQuery.parse({ jobs: 'j_1,j_2,', keys: 'a,b.c' })).toEqual({
       jobs: ['j_1', 'j_2'],
       keys: ['a', 'b.c'],

@@ -3,7 +3,7 @@ import { fillTemplate } from '../../../protocol/fill-template.ts';
 import { SubmitRequest } from '../../../protocol/submission.ts';
 import { TemplateParameter, TemplateSubmit } from '../../../protocol/template.ts';
 
-// From SimpleTuner's documentation: the config names its dataloader.
+// The config names its dataloader, as in SimpleTuner's documentation.
 const submission = SubmitRequest.parse({
   config_name: 'flux',
   config: { '--learning_rate': 1e-4, lora_rank: 16, data_backend_config: 'backend.json' },
@@ -18,7 +18,7 @@ const parameters = [
   { key: 'gpu_count', document: 'job', type: 'integer', default: 1 },
 ].map(parameter => TemplateParameter.parse(parameter));
 
-/** Fills the template with this request. The parameter `lost` has no place in its file. */
+/** Fills the template with this request. The fake editor of files finds no place for the parameter `lost`. */
 const fill = (request: object, moreParameters: readonly object[] = []) =>
   fillTemplate(
     {
@@ -30,7 +30,7 @@ const fill = (request: object, moreParameters: readonly object[] = []) =>
   );
 
 describe('fillTemplate', () => {
-  it('puts the values into the config, its dataloader, its files and the settings of the job', () => {
+  it('writes the values into the config, the dataloader, the files and the settings of the job', () => {
     const filled = fill({
       values: { learning_rate: '3e-4', '0.instance_data_dir': '/data/cat', gpu_count: '2' },
       name: 'cat',
@@ -50,7 +50,7 @@ describe('fillTemplate', () => {
     });
   });
 
-  it('reports all problems at once, and changes nothing', () => {
+  it('reports all problems of a request, and returns no submission', () => {
     const withoutPlace = [
       { key: 'lora_rank.x', default: 'a' },
       { key: '5.x', document: 'dataloader', default: 'a' },
@@ -68,7 +68,7 @@ describe('fillTemplate', () => {
     });
   });
 
-  it('keeps a number as text where the config has a text', () => {
+  it('writes a number as text when the config has a text at this key', () => {
     const withText = SubmitRequest.parse({ config: { resolution: '512' } });
     const resolution = [TemplateParameter.parse({ key: 'resolution', type: 'integer' })];
     const request = { values: { resolution: 768 }, dry_run: false };
@@ -87,16 +87,24 @@ describe('fillTemplate', () => {
     });
   });
 
-  it('adds a config to a submission without a config, and refuses a parameter of a missing file', () => {
+  it('adds a config to a submission without a config, and reports a parameter of a missing file', () => {
     const bare = SubmitRequest.parse({ config_name: 'x' });
     const request = { values: {}, dry_run: false };
     const fillBare = (parameter: TemplateParameter) =>
       fillTemplate({ submission: bare, parameters: [parameter] }, request, () => '');
-    const ofConfig = TemplateParameter.parse({ key: 'k', document: 'config', file: null, default: 'v' });
-    const ofFile = TemplateParameter.parse({ key: 'k', document: 'file', file: 'f', default: 'v' });
-    const ofNoFile = { ...TemplateParameter.parse({ key: 'k', default: 'v' }), document: 'file' as const };
-    expect(fillBare(ofConfig)).toEqual({ ok: true, submission: { ...bare, config: { k: 'v' } } });
-    expect(fillBare(ofFile)).toMatchObject({ ok: false });
-    expect(fillBare(ofNoFile)).toMatchObject({ ok: false });
+    const configParameter = TemplateParameter.parse({
+      key: 'k',
+      document: 'config',
+      file: null,
+      default: 'v',
+    });
+    const fileParameter = TemplateParameter.parse({ key: 'k', document: 'file', file: 'f', default: 'v' });
+    const parameterWithoutFile = {
+      ...TemplateParameter.parse({ key: 'k', default: 'v' }),
+      document: 'file' as const,
+    };
+    expect(fillBare(configParameter)).toEqual({ ok: true, submission: { ...bare, config: { k: 'v' } } });
+    expect(fillBare(fileParameter)).toMatchObject({ ok: false });
+    expect(fillBare(parameterWithoutFile)).toMatchObject({ ok: false });
   });
 });

@@ -1,4 +1,4 @@
-// See docs/internals/faults.md, S12 and S23.
+// Faults S12 and S23 in docs/internals/faults.md.
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import type { z } from 'zod';
@@ -27,7 +27,7 @@ const schemas: readonly (readonly [string, z.ZodType])[] = [
   ['Problem', Problem],
 ];
 
-// Words of the protocol, so that some generated values pass the first checks.
+// Keys and values of the protocol make some generated values pass the first checks.
 const protocolKeys =
   'id worker_id job_id attempt_id name status type reason labels worker_labels config config_name dataloader gpu_info ' +
   'gpus gpu_count count vram_gb progress job_progress metrics step error exit_code signal cause protocol limit offset ' +
@@ -44,7 +44,7 @@ const { value } = fc.letrec<{ value: unknown }>(tie => ({
     { maxDepth: 4 },
     leaf,
     fc.array(tie('value'), { maxLength: 4 }),
-    // Zod reads `constructor.name`, so objects need a prototype, which objects from JSON always have.
+    // Zod reads `constructor.name`, so the objects need a prototype, like objects from JSON.
     fc.dictionary(fc.constantFrom(...protocolKeys.split(' ')), tie('value'), {
       maxKeys: 8,
       noNullPrototype: true,
@@ -53,7 +53,7 @@ const { value } = fc.letrec<{ value: unknown }>(tie => ({
 }));
 
 test('parses any value with every schema without an exception', () => {
-  // Generating a value takes longer than parsing it, so all schemas get the same values.
+  // All schemas get the same values, because generating a value takes longer than parsing it.
   fc.assert(
     fc.property(fc.oneof(value, fc.anything()), input => {
       for (const [name, schema] of schemas) {
@@ -71,7 +71,7 @@ test('accepts or refuses a body of a thousand levels without an exception', () =
   for (const [, schema] of schemas) expect(schema.safeParse(deep)).toHaveProperty('success');
 });
 
-test('never changes Object.prototype', () => {
+test('does not change Object.prototype when it parses hostile keys', () => {
   const namesBefore = Object.getOwnPropertyNames(Object.prototype);
   const hostile: unknown = JSON.parse(
     '{"__proto__": {"polluted": 1}, "constructor": {"prototype": {"polluted": 1}}}',

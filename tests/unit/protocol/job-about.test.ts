@@ -15,7 +15,7 @@ describe('edited', () => {
     expect(applyEdit({ name: null, group: 'h' })).toEqual({ ...about, name: null, group: 'h' });
   });
 
-  it('adds and removes tags, each tag once', () => {
+  it('adds, removes and replaces tags without duplicates', () => {
     expect(applyEdit({ add_tags: ['b', 'c'], remove_tags: ['a', 'x'] })?.tags).toEqual(['b', 'c']);
     expect(applyEdit({ tags: ['z'] })?.tags).toEqual(['z']);
     expect(applyEdit({ tags: [] })?.tags).toEqual([]);
@@ -40,7 +40,7 @@ describe('limits of texts about a job', () => {
     expect(JobGroup.parse(text)).toBe(text);
   });
 
-  it('refuses too many or equal tags, and notes that are too long or contain a null character', () => {
+  it('refuses too many or duplicate tags, and notes that are too long or contain a null character', () => {
     expect(JobTags.safeParse(Array.from({ length: 17 }, (_, n) => `t${n}`)).success).toBe(false);
     expect(JobTags.safeParse(['a', 'a']).success).toBe(false);
     expect(JobNotes.safeParse('x'.repeat(10_001)).success).toBe(false);
@@ -48,7 +48,7 @@ describe('limits of texts about a job', () => {
     expect(JobNotes.safeParse('a\n\tb').success).toBe(true);
   });
 
-  it('refuses an edit that sets all tags and also changes single tags', () => {
+  it('refuses an edit that replaces all tags and also changes single tags, or has an unknown field', () => {
     expect(JobEdit.safeParse({ tags: ['a'], add_tags: ['b'] }).success).toBe(false);
     expect(JobEdit.safeParse({ tags: ['a'], remove_tags: ['b'] }).success).toBe(false);
     expect(JobEdit.safeParse({ title: 'a' }).success).toBe(false);
@@ -56,7 +56,7 @@ describe('limits of texts about a job', () => {
 });
 
 describe('shownName', () => {
-  it('shows the name of the config for a job without a name', () => {
+  it('returns the name of the config for a job without a name', () => {
     expect(shownName({ name: null, config_name: 'c' })).toBe('c');
     expect(shownName({ name: 'n', config_name: 'c' })).toBe('n');
   });
@@ -70,7 +70,7 @@ describe('limits of a sweep', () => {
     values: Array.from({ length: count }, (_, n) => n),
   });
 
-  it('accepts 256 jobs and refuses more', () => {
+  it('accepts a sweep of 256 jobs, and refuses larger sweeps', () => {
     expect(isAccepted([keyWithValues('a', 16), keyWithValues('b', 16)])).toBe(true);
     expect(isAccepted([keyWithValues('a', 16), keyWithValues('b', 17)])).toBe(false);
   });
@@ -83,7 +83,7 @@ describe('limits of a sweep', () => {
     ['with a list as value', [{ key: 'a', values: [[1]] }]],
     ['with a line break in a key', [{ key: 'a\nb', values: [1] }]],
     ['with more than eight keys', Array.from({ length: 9 }, (_, n) => keyWithValues(`k${n}`, 1))],
-    ['that may not wait', [keyWithValues('a', 2)], { no_wait: true }],
+    ['with no_wait', [keyWithValues('a', 2)], { no_wait: true }],
     [
       'with a dataloader for a named config',
       [keyWithValues('a', 2)],

@@ -35,7 +35,7 @@ test.each([
   ['/home/ada/{{inputs.base}}', false],
   ['{{inputs.}}', false],
   [true, false],
-])('finds out whether %j can be the value of $resume', (value, expected) =>
+])('decides whether %j can be the value of $resume: %s', (value, expected) =>
   expect(isResumable(value)).toBe(expected),
 );
 
@@ -46,13 +46,13 @@ describe('placeholders of inputs', () => {
     d: true,
   };
 
-  test('are found anywhere in a config, each once', () => {
+  test('finds each placeholder in a config once, at any depth', () => {
     expect(namesIn(config)).toEqual(['lora', 'vae']);
     expect(namesIn(undefined)).toEqual([]);
     expect(namesIn({ a: '{{inputs.}} {inputs.x} {{input.y}}' })).toEqual(['']);
   });
 
-  test('are replaced by paths, which are not replaced again', () => {
+  test('replaces placeholders by paths, but no placeholders in these paths', () => {
     const paths = new Map([
       ['lora', '/jobs/{{inputs.vae}}'],
       ['other', '/x'],
@@ -65,7 +65,7 @@ describe('placeholders of inputs', () => {
     expect(withInputPaths(config, new Map())).toBe(config);
   });
 
-  test('are searched in linear time', () => {
+  test('finds placeholders in linear time', () => {
     const text = `{{inputs.${' '.repeat(200_000)}`.repeat(3);
     expect(namesIn({ text })).toEqual([]);
   });
@@ -75,9 +75,8 @@ test.each([
   ['lora.safetensors', true],
   ['a $HOME', false],
   ['{env}', false],
-])(
-  'decides whether the path %s is safe in a config, in which a trainer may expand it: %s',
-  (path, expected) => expect(isSafeInConfig(path)).toBe(expected),
+])('decides whether the path %s is safe in a config, because a trainer may expand it: %s', (path, expected) =>
+  expect(isSafeInConfig(path)).toBe(expected),
 );
 
 describe('an offered input', () => {
@@ -95,12 +94,13 @@ describe('an offered input', () => {
     [['run', 'run/a', 'run/a'], false],
     [['run'], false],
     [['a${x}', 'a${x}/b'], false],
-  ])('with the path and files %j is accepted: %s', ([path = '', ...files], expected) =>
-    expect(accepts(path, ...files)).toBe(expected),
+  ])(
+    'accepts or refuses an offered input with the path and files %j: accepted %s',
+    ([path = '', ...files], expected) => expect(accepts(path, ...files)).toBe(expected),
   );
 });
 
-test('refuses a request that names an input twice, and reads the result by default', () => {
+test('refuses a request with two inputs of the same name, and uses the result by default', () => {
   const input = { name: 'lora', from: 'j_1' };
   expect(inputFields.inputs.parse([input])).toEqual([{ ...input, file: 'result' }]);
   expect(inputFields.inputs.safeParse([input, input]).success).toBe(false);

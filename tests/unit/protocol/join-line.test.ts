@@ -24,7 +24,7 @@ const joining: Joining = {
 const script = 'cat; printf "%s\\n" "$0" "$@"\n';
 const sha256 = createHash('sha256').update(script).digest('hex');
 
-/** Runs the line in a shell. A fake `curl` returns this script, and a fake `sudo` reports that it was used. */
+/** Runs the line in a shell with a fake `curl`, which prints this script, and a fake `sudo`, which prints `as root`. */
 function runLine(line: string, downloaded = script) {
   const folder = openFolder();
   mkdirSync(join(folder, 'bin'));
@@ -36,7 +36,7 @@ function runLine(line: string, downloaded = script) {
   return [status, stdout, stderr];
 }
 
-test('runs the script with its arguments and the join token on stdin', () => {
+test('runs the install script with its arguments, and with the join token on stdin', () => {
   const args = ['--token-stdin', '--orchestrator-url', 'http://yard:8001', '--name', 'rig-1'];
   expect(runLine(joinLine(joining, sha256))).toEqual([
     0,
@@ -51,19 +51,19 @@ test('passes a name that looks like an option as the value of --name', () => {
   );
 });
 
-test('refuses to run a different or missing script', () => {
+test('refuses to run a script that differs from the expected hash or is missing', () => {
   const message = 'The install script does not match this command: nothing was done\n';
   for (const otherScript of [`${script}# more\n`, script.slice(0, -8), ''])
     expect(runLine(joinLine(joining, sha256), otherScript)).toEqual([1, '', message]);
 });
 
-test('exits with the exit code of the script', () => {
+test('exits with the exit code of the install script', () => {
   const failing = 'exit 7\n';
   const hash = createHash('sha256').update(failing).digest('hex');
   expect(runLine(joinLine(joining, hash), failing)[0]).toBe(7);
 });
 
-test('passes no token without one, and runs the script as root when requested', () => {
+test('passes no token when none is given, and runs the script as root with asRoot', () => {
   const line = scriptLine(joining, { sha256, args: '--install-only', asRoot: true });
   expect(runLine(line)).toEqual([0, 'as root\ntrainyard\n--install-only\n', '']);
 });
@@ -75,13 +75,13 @@ test.each([
     { url: 'https://[::1]:8001', pin: 'sha256:Ab+/=' },
     "curl -fsSgk --pinnedpubkey sha256//Ab+/= 'https://[::1]:8001/agent/install.sh'",
   ],
-])('passes server identity options to curl: %o', (server, expected) => {
+])('passes the pin and the URL of the server to curl: %o', (server, expected) => {
   expect(scriptLine(server, { sha256, args: '' })).toContain(`(s=$(${expected}) && `);
 });
 
 const secure: Joining = { ...joining, url: 'https://yard:8001', pin: 'sha256:Ab+/=', persistent: true };
 
-test('builds a short command over HTTPS only, because curl verifies the server there', () => {
+test('builds a short command only for HTTPS, because only then curl verifies the server', () => {
   expect(shortLine(joining)).toBeNull();
   expect(shortLine(secure)).toBe(
     'curl -fsSk --pinnedpubkey sha256//Ab+/= https://yard:8001/join | JOIN_TOKEN=tj_secret sh -s -- --name rig-1 --persistent',
@@ -103,7 +103,7 @@ test('passes the token of a short command only in the environment of the script'
   expect(pipedLine(secure, { args: '', asRoot: true })).toMatch(/\| sudo sh$/);
 });
 
-test('runs nothing when a short command downloads nothing', () => {
+test('runs no script when a short command downloads nothing', () => {
   expect(runLine(shortLine(secure) ?? '', '')).toEqual([0, '', '']);
 });
 

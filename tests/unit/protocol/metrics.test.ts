@@ -33,7 +33,7 @@ describe('metricKeyOf', () => {
   });
 });
 
-test('requires only number, time and values of a point', () => {
+test('accepts a call without points, and a point with only number, time and values', () => {
   expect(metricsApi.bring.body.parse({ attempt_id: 'a' })).toEqual({ attempt_id: 'a', points: [] });
   const point = { n: 1, elapsed_ms: 2, values: { a: null } };
   expect(metricsApi.bring.body.parse({ attempt_id: 'a', points: [point] }).points).toEqual([point]);

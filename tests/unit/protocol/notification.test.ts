@@ -13,7 +13,7 @@ test.each([
   ['discord.com/x', false],
   ['https://a.example/\nx', false],
   [`https://a.example/${'x'.repeat(2_000)}`, false],
-])('accepts the address %j of a channel: %s', (url, expected) => {
+])('accepts or refuses the channel address %j: accepted %s', (url, expected) => {
   expect(NewChannel.safeParse(discord(url)).success).toBe(expected);
 });
 
@@ -24,11 +24,11 @@ test.each([
   { kind: 'email', host: 'a.example', from: 'a@a.example\r\nBcc: x@a.example', to: ['b@a.example'] },
   { kind: 'discord', url: 'https://a.example', more: 1 },
   { kind: 'carrier-pigeon' },
-])('refuses the target %j', target => {
+])('refuses a channel with the target %j', target => {
   expect(NewChannel.safeParse({ name: 'team', target }).success).toBe(false);
 });
 
-test('fills in the defaults of ntfy, e-mail and rules', () => {
+test('adds default values to ntfy channels, e-mail channels and rules', () => {
   expect(NewChannel.parse({ name: 'n', target: { kind: 'ntfy', topic: 't' } }).target).toMatchObject({
     url: 'https://ntfy.sh',
     token: null,

@@ -10,14 +10,14 @@ describe('reachOf for a call that needs queue.cancel', () => {
     ['filtered', 'own'],
     ['shared', 'all'],
     ['refused', 'none'],
-  ])('for the rule %j, returns %j for a token with only queue.cancel.own', (rule, expected) => {
+  ])('returns for the rule %j the reach %j of a token with only queue.cancel.own', (rule, expected) => {
     expect(reach(rule, 'queue.cancel.own')).toBe(expected);
     expect(reach(rule, 'queue.view.own', 'queue.submit')).toBe('none');
     expect(reach(rule, 'queue.cancel.own', 'queue.cancel')).toBe('all');
   });
 });
 
-test('requires the exact permission when a call has no rule, and no permission when it is open', () => {
+test('requires the exact permission for a call without a rule, and no permission for an open call', () => {
   expect(reachOf(['admin.audit'], { authority: 'admin.audit' })).toBe('all');
   expect(reachOf(['admin.tokens'], { authority: 'admin.audit' })).toBe('none');
   expect(reachOf([], { authority: 'open' })).toBe('all');

@@ -63,7 +63,7 @@ test('keeps the message of zod for an unknown discriminator', () => {
   expect(messageOf(schema, { type: 'b' })).toBe("Invalid discriminator value. Expected 'a'");
 });
 
-test('prefers the message of the schema', () => {
+test('uses the message of the schema if the schema defines one', () => {
   const schema = z.string().regex(/^[a-z]+$/, 'use lower-case letters');
   expect(messageOf(schema, 'ABC')).toBe('use lower-case letters');
 });

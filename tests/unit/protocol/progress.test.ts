@@ -1,17 +1,17 @@
-// See docs/internals/faults.md, S7: usable fields of an agent's progress are kept, all others are dropped.
+// See S7 in docs/internals/faults.md: the server keeps the valid fields of an agent's progress, and drops all others.
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { AnyProgress, Progress } from '../../../protocol/reports.ts';
 
 const read = (reported: unknown): Progress | undefined => AnyProgress.parse(reported);
 
-test('reads a number as a percentage', () => {
+test('reads progress that is a number as a percentage', () => {
   expect(read(0)).toEqual({ percent: 0 });
   expect(read(42.5)).toEqual({ percent: 42.5 });
   expect(read(100)).toEqual({ percent: 100 });
 });
 
-test('keeps every known figure under its name', () => {
+test('keeps every known progress field', () => {
   const reported: Progress = {
     step: 10,
     total_steps: 100,
@@ -97,18 +97,18 @@ describe('progress with one invalid field', () => {
     expect(progress?.step).toBeUndefined();
   });
 
-  test('ignores everything after 64 entries', () => {
+  test('ignores the fields after the first 64', () => {
     const padding = Object.fromEntries(Array.from({ length: 63 }, (_, index) => [`x${index}`, index]));
     expect(read({ ...padding, step: 1, loss: 2 })).toEqual({ step: 1 });
   });
 });
 
-test('never throws for any input, and returns valid progress', () => {
+test('returns valid progress or nothing for any input', () => {
   const names = [...Object.keys(Progress.shape), 'lr', 'progress', 'max_steps', '__proto__'];
   const value = fc.oneof(fc.double(), fc.jsonValue(), fc.string());
-  const likely = fc.dictionary(fc.constantFrom(...names), value);
+  const progressLike = fc.dictionary(fc.constantFrom(...names), value);
   fc.assert(
-    fc.property(fc.oneof(fc.jsonValue(), fc.anything(), likely), input => {
+    fc.property(fc.oneof(fc.jsonValue(), fc.anything(), progressLike), input => {
       const result = AnyProgress.safeParse(input);
       expect(result.success).toBe(true);
       if (result.data === undefined) return;

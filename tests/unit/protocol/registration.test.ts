@@ -1,4 +1,4 @@
-// See docs/internals/worker-contract.md, section 1.
+// See section 1 of docs/internals/worker-contract.md.
 import { describe, expect, test } from 'vitest';
 import { workerApi } from '../../../protocol/worker-api.ts';
 
@@ -7,7 +7,7 @@ const accepts = (body: unknown): boolean => workerApi.register.body.safeParse(bo
 
 const gpu = { index: 0, name: 'A100', vram_gb: 80 };
 
-/** The registration of an empty body. */
+/** The result of parsing an empty registration body. */
 const empty = {
   capabilities: {
     gpuCount: 0,
@@ -47,12 +47,12 @@ describe('body of a registration in both spellings', () => {
     accelerator: 'cuda',
   };
 
-  test('reads the flat spelling of the guide', () => {
+  test('reads the flat GPU fields that the SimpleTuner guide documents', () => {
     const body = { gpu_count: 4, gpu_name: 'A100', gpu_vram_gb: 80, accelerator_type: 'cuda' };
     expect(parse(body)).toEqual({ ...empty, capabilities });
   });
 
-  test('reads gpu_info of the published agent', () => {
+  test('reads gpu_info of a v1 agent', () => {
     const body = {
       name: 'rig-1',
       gpu_info: { name: 'A100', vram_gb: 80, count: 4, driver: '550.54', accelerator: 'cuda' },
@@ -70,7 +70,7 @@ describe('body of a registration in both spellings', () => {
     });
   });
 
-  test('reads gpu_info of a published agent without torch', () => {
+  test('reads gpu_info of a v1 agent without torch', () => {
     const gpuInfo = { name: 'Unknown', vram_gb: null, count: 0, accelerator: null };
     const body = { name: 'rig-1', gpu_info: gpuInfo, persistent: true, current_job_id: null };
     expect(parse(body)).toEqual({
@@ -93,14 +93,14 @@ describe('body of a registration in both spellings', () => {
     expect(parse({ outputs })).toEqual({ ...empty, outputs: expected });
   });
 
-  test('prefers each flat field to gpu_info', () => {
+  test('prefers each flat GPU field over gpu_info, unless it is null', () => {
     const body = { gpu_count: 2, gpu_info: { name: 'A100', vram_gb: 80, count: 4, accelerator: 'cuda' } };
     expect(parse(body).capabilities).toEqual({ ...capabilities, gpuCount: 2 });
     expect(parse({ ...body, gpu_count: 0 }).capabilities.gpuCount).toBe(0);
     expect(parse({ ...body, gpu_count: null }).capabilities.gpuCount).toBe(4);
   });
 
-  test('reads an empty body and a body full of nulls as unknown capabilities', () => {
+  test('reads an empty body and a body whose fields are null as unknown capabilities', () => {
     expect(parse({})).toEqual(empty);
     expect(
       parse({
@@ -162,11 +162,11 @@ test.each([
   [1, 1],
   [2, 2],
   [3, 2],
-])('reads protocol %s as %d', (protocol, expected) => {
+])('reads the protocol version %s as %d', (protocol, expected) => {
   expect(parse({ protocol }).protocol).toBe(expected);
 });
 
-test('reads an empty set of labels as none, so that the worker keeps its known labels', () => {
+test('reads an empty set of labels as null, so that the worker keeps its known labels', () => {
   expect(parse({ labels: {} }).labels).toBeNull();
   expect(parse({ labels: { rack: 4 } }).labels).toEqual({ rack: '4' });
 });
@@ -179,7 +179,7 @@ test.each([
     [{ gpu: 1, kind: 'held', detail: 'by pid 7\n' }, { gpu: 0, kind: 'on fire', detail: '' }, 'GPU 2', null],
     [{ gpu: 1, kind: 'held', detail: 'by pid 7 ' }],
   ],
-])('keeps the valid GPU problems of %j', (reported, expected) => {
+])('keeps only the valid GPU problems of %j', (reported, expected) => {
   expect(parse({ gpu_troubles: reported }).gpuTroubles).toEqual(expected);
 });
 
@@ -204,7 +204,7 @@ test.each([
   expect(workerApi.register.body.parse({ trainers })).toMatchObject({ trainers: expected });
 });
 
-test('ignores unknown fields of newer agents', () => {
+test('ignores unknown registration fields of newer agents', () => {
   expect(parse({ hair_colour: 'red', gpu_info: { fans: 3 } })).toEqual(empty);
 });
 
@@ -259,6 +259,6 @@ test.each([
   [undefined, undefined],
   [1, undefined],
   [2, 2],
-])('reads %s machines of an allocation as %s', (nodes, expected) => {
+])('reads nodes: %s of an allocation as %s', (nodes, expected) => {
   expect(parse({ nodes }).capabilities.nodes).toBe(expected);
 });

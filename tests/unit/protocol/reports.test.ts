@@ -1,4 +1,4 @@
-// See docs/internals/worker-contract.md, sections 1 to 3, and docs/internals/faults.md, S7 and S10.
+// See sections 1 to 3 of docs/internals/worker-contract.md, and S7 and S10 in docs/internals/faults.md.
 import { describe, expect, test } from 'vitest';
 import { StatusReport, WorkerCommand, workerApi } from '../../../protocol/worker-api.ts';
 
@@ -21,7 +21,7 @@ describe('StatusReport', () => {
     },
   );
 
-  test('keeps the exit of a report and drops unknown fields', () => {
+  test('keeps all known fields of a report, and drops unknown fields', () => {
     const reported = {
       status: 'failed',
       attempt_id: 'a_1',
@@ -33,11 +33,14 @@ describe('StatusReport', () => {
     expect(StatusReport.parse({ ...reported, mood: 'bad' })).toEqual(reported);
   });
 
-  test.each(['start_failed', 'invalid_config', 'rejected', 'preempted'])('accepts the cause %s', cause => {
-    expect(StatusReport.parse({ status: 'failed', cause })).toEqual({ status: 'failed', cause });
-  });
+  test.each(['start_failed', 'invalid_config', 'rejected', 'preempted'])(
+    'accepts a report with the cause %s',
+    cause => {
+      expect(StatusReport.parse({ status: 'failed', cause })).toEqual({ status: 'failed', cause });
+    },
+  );
 
-  test.each([-1e9, 0, 3_221_225_786, 1e10])('accepts the exit code %d', exit_code => {
+  test.each([-1e9, 0, 3_221_225_786, 1e10])('accepts a report with the exit code %d', exit_code => {
     expect(StatusReport.safeParse({ status: 'failed', exit_code }).success).toBe(true);
   });
 
@@ -61,7 +64,7 @@ describe('StatusReport', () => {
     expect(long).toMatch(/^Training exited with code 1x+\n\.\.\.\nx+CUDA out of memory$/);
   });
 
-  test('drops unusable progress and keeps the report', () => {
+  test('drops invalid progress, and keeps the report', () => {
     const reported = { status: 'completed', progress: { step: 'many', loss: Number.NaN } };
     expect(StatusReport.parse(reported)).toEqual({ status: 'completed', progress: undefined });
   });
@@ -84,13 +87,13 @@ describe('StatusReport', () => {
 describe('body of a heartbeat', () => {
   const { body } = workerApi.heartbeat;
 
-  test('accepts an empty heartbeat and a heartbeat full of nulls', () => {
+  test('accepts an empty heartbeat and a heartbeat whose fields are null', () => {
     expect(body.parse({})).toEqual({});
     const reported = { worker_id: null, status: null, current_job_id: null, attempt_id: null };
     expect(body.parse(reported)).toEqual(reported);
   });
 
-  test('keeps the job, its progress and the load of the GPUs', () => {
+  test('keeps job, progress and GPU load of a heartbeat', () => {
     const reported = {
       worker_id: 'w_1',
       status: 'any word of an older or newer agent',
@@ -103,13 +106,13 @@ describe('body of a heartbeat', () => {
   });
 
   test.each([null, 'high', Number.NaN, Number.POSITIVE_INFINITY, [], {}])(
-    'drops %o as a value of the GPU load',
+    'drops the invalid GPU load %o',
     value => {
       expect(body.parse({ gpu_utilization: value, vram_used_gb: value })).toEqual({});
     },
   );
 
-  test('keeps the figures of each GPU, and replaces missing and invalid figures by null', () => {
+  test('keeps the figures of each GPU with a valid index, and replaces invalid figures by null', () => {
     const none = { vram_used_gb: null, temperature_c: null, power_w: null, power_limit_w: null };
     const full = { vram_used_gb: 59.9, temperature_c: 64, power_w: 298.31, power_limit_w: 400 };
     const reported = [
@@ -130,7 +133,7 @@ describe('body of a heartbeat', () => {
     });
   });
 
-  test('keeps the figures of at most 64 GPUs, and drops anything but a list', () => {
+  test('keeps the figures of at most 64 GPUs, and drops figures that are not a list', () => {
     const reported = Array.from({ length: 70 }, (_, index) => ({ index, utilization: 1 }));
     expect(body.parse({ gpu_figures: reported }).gpu_figures).toHaveLength(64);
     for (const value of [null, 'none', 7, { index: 0 }])
@@ -205,7 +208,7 @@ describe('WorkerCommand', () => {
     expect(WorkerCommand.safeParse(command).success).toBe(false);
   });
 
-  // The endpoint is appended to the orchestrator's URL, which may have a path.
+  // The agent appends the upload endpoint to the orchestrator's URL, which may have a path.
   const address = 'https://rig.example:8001/fleet';
 
   test.each(['/', '/api/cloud/storage', '/api/cloud/storage/', '/a-b/c_d/v1.2', '/.well-known/x'])(

@@ -9,7 +9,7 @@ describe('requestsOf', () => {
     expect(read({})).toEqual({ ok: true, value: {} });
   });
 
-  test('reads a signal or a file for each action', () => {
+  test('reads the signal or the file of each action', () => {
     expect(read({ save: { signal: 'SIGUSR1' }, sample: { file: 'ask/sample.now' } })).toEqual({
       ok: true,
       value: {

@@ -1,4 +1,4 @@
-/** Tests how step and prompt of a sample are read from its file name. */
+/** Tests how readSampleName derives step, epoch and prompt of a sample from its file name. */
 import { describe, expect, test } from 'vitest';
 import { readSampleName, type SampleName } from '../../../protocol/sample-name.ts';
 

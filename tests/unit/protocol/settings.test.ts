@@ -27,11 +27,11 @@ test.each([
   expect(isAccepted({ public_url: url })).toBe(false);
 });
 
-test.each(['0.0.0.0', '::', '192.0.2.7', 'fd00::7'])('accepts the host %s', host => {
+test.each(['0.0.0.0', '::', '192.0.2.7', 'fd00::7'])('accepts the listening address %s as host', host => {
   expect(isAccepted({ host })).toBe(true);
 });
 
-test('normalizes the address of the host', () => {
+test('normalizes an IPv6 address as host', () => {
   expect(parse({ host: 'FD00:0:0:0::7' })).toEqual({ host: 'fd00::7' });
 });
 
@@ -40,7 +40,7 @@ test('refuses a change with both shared and host', () => {
   expect(isAccepted({ shared: true, host: '::' })).toBe(false);
 });
 
-test('uses the quick config of the digits example as the sample', () => {
+test('uses the config digits-quick.json for the sample training', () => {
   const file = new URL(
     `../../../examples/digits/configs/${sampleTraining.config_name}.json`,
     import.meta.url,
@@ -63,12 +63,12 @@ describe('pinFor', () => {
     ['https://yard.lan:8001', pin],
     ['https://192.0.2.7:8001', pin],
     ['https://[fd00::7]:8001', pin],
-    // Plain HTTP, a proxy on another port, another host, and an invalid URL get no pin.
+    // No pin applies to plain HTTP, to a proxy on another port, to another host, and to an invalid URL.
     ['http://192.0.2.7:8001', null],
     ['https://yard.lan', null],
     ['https://yard.example:8001', null],
     ['URL', null],
-  ])('returns for %s with a generated certificate the pin %j', (url, expected) => {
+  ])('returns for %s of a server with a generated certificate the pin %j', (url, expected) => {
     expect(pinFor({ tls: own, port: 8001 }, url)).toBe(expected);
     expect(pinFor({ tls: { ...own, source: 'files' }, port: 8001 }, url)).toBeNull();
     expect(pinFor({ tls: null, port: 8001 }, url)).toBeNull();

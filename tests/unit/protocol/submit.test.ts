@@ -1,4 +1,4 @@
-// See docs/internals/worker-contract.md, section 1.
+// See section 1 of docs/internals/worker-contract.md.
 import { describe, expect, test } from 'vitest';
 import { workersApi } from '../../../protocol/admin-api.ts';
 import { queueApi, SubmitRequest } from '../../../protocol/queue-api.ts';
@@ -11,7 +11,7 @@ function errorsOf(body: unknown): readonly string[] {
 }
 
 describe('SubmitRequest', () => {
-  test('accepts a config name alone and adds the defaults', () => {
+  test('accepts a body with only a config name, and adds default values', () => {
     expect(SubmitRequest.parse({ config_name: 'demo' })).toEqual({
       config_name: 'demo',
       gpu_vram_gb: 0,
@@ -41,7 +41,7 @@ describe('SubmitRequest', () => {
     });
   });
 
-  test('keeps every field as given', () => {
+  test('keeps the given value of every field', () => {
     const body = {
       config_name: 'demo',
       target: 'worker',
@@ -75,11 +75,14 @@ describe('SubmitRequest', () => {
     expect(errorsOf(body)).toEqual([]);
   });
 
-  test.each(['gpus', 'worker_label', 'Config_name', 'constructor'])('names an unknown key: %s', key => {
-    expect(errorsOf({ config_name: 'demo', [key]: 1 })).toEqual([expect.stringContaining(`"${key}"`)]);
-  });
+  test.each(['gpus', 'worker_label', 'Config_name', 'constructor'])(
+    'names the unknown key %s of a body',
+    key => {
+      expect(errorsOf({ config_name: 'demo', [key]: 1 })).toEqual([expect.stringContaining(`"${key}"`)]);
+    },
+  );
 
-  test('names the unknown key __proto__', () => {
+  test('names the unknown key __proto__ of a body', () => {
     expect(errorsOf(JSON.parse('{"config_name": "demo", "__proto__": {}}'))).toEqual([
       expect.stringContaining('__proto__'),
     ]);
@@ -128,7 +131,7 @@ describe('SubmitRequest', () => {
     ['', []],
     ['', null],
     ['', 'demo'],
-  ])('refuses an invalid %s: %o', (field, body) => {
+  ])('refuses a body whose field %s is invalid: %o', (field, body) => {
     expect(errorsOf(body)).toEqual([expect.stringMatching(new RegExp(`^${field}: `))]);
   });
 });
@@ -136,7 +139,7 @@ describe('SubmitRequest', () => {
 describe('query of the job list', () => {
   const query = (given: object) => queueApi.list.query.safeParse(given).data;
 
-  test('defaults to the newest fifty jobs, including ended jobs', () => {
+  test('lists the newest fifty jobs by default, including ended jobs', () => {
     expect(query({})).toEqual({
       limit: 50,
       offset: 0,
@@ -158,7 +161,7 @@ describe('query of the job list', () => {
     });
   });
 
-  test('accepts a search of white space', () => {
+  test('accepts a search for a space', () => {
     expect(query({ q: ' ' })?.q).toBe(' ');
   });
 
@@ -166,7 +169,7 @@ describe('query of the job list', () => {
     expect(query({ status: 'queued,failed' })?.status).toEqual(['pending', 'failed']);
   });
 
-  test('accepts the smallest limit and offset', () => {
+  test('accepts the limit 1 and the offset 0', () => {
     expect(query({ limit: '1', offset: '0' })).toMatchObject({ limit: 1, offset: 0 });
   });
 
@@ -174,7 +177,7 @@ describe('query of the job list', () => {
     ['queued', 'pending'],
     ['training', 'running'],
     ...JobStatus.options.map(status => [status, status] as const),
-  ])('reads the status %s as %s', (status, expected) => {
+  ])('reads the status %s of a query as %s', (status, expected) => {
     expect(query({ status })?.status).toEqual([expected]);
   });
 
@@ -198,12 +201,12 @@ describe('query of the job list', () => {
     { offset: '1000000001' },
     { offset: '1e99' },
     { include_completed: 'perhaps' },
-  ])('refuses the query %o', given => {
+  ])('refuses the job list query %o', given => {
     expect(query(given)).toBeUndefined();
   });
 });
 
-test('accepts each of the five worker statuses as filter', () => {
+test('accepts each of the five worker statuses as a filter of the worker list', () => {
   const { query } = workersApi.list;
   for (const status_filter of ['connecting', 'idle', 'busy', 'draining', 'offline']) {
     expect(query.parse({ status_filter })).toEqual({ status_filter });
@@ -211,7 +214,7 @@ test('accepts each of the five worker statuses as filter', () => {
   expect(query.safeParse({ status_filter: 'IDLE' }).success).toBe(false);
 });
 
-test('accepts a drain with a short reason or none', () => {
+test('accepts a drain with a reason of up to 500 characters or without a reason', () => {
   const { body } = workersApi.drain;
   expect(body.parse({})).toEqual({});
   expect(body.parse({ reason: null })).toEqual({ reason: null });
@@ -233,6 +236,6 @@ test.each([
   expect(priorityName(priority)).toBe(name);
 });
 
-test('treats exactly completed, failed and cancelled as final', () => {
+test('treats only completed, failed and cancelled as final job statuses', () => {
   expect(JobStatus.options.filter(isFinal)).toEqual(['completed', 'failed', 'cancelled']);
 });

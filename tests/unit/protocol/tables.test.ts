@@ -16,12 +16,12 @@ test('exports the version of package.json', () => {
 });
 
 describe('tables of calls', () => {
-  test('contain no two calls with the same method and path', () => {
+  test('define no two calls with the same method and path', () => {
     const names = rows.map(({ method, path }) => `${method} ${path.replace(/:\w+/g, ':')}`);
     expect(new Set(names).size).toBe(names.length);
   });
 
-  test('contain exactly these calls with their permissions', () => {
+  test('define exactly the listed calls with their permissions', () => {
     const addresses = rows.map(row => {
       const stream = row.stream === undefined ? '' : ', stream';
       return `${row.method} ${row.path} (${row.authority}${stream})`;
@@ -211,7 +211,7 @@ describe('tables of calls', () => {
         reason: 'r',
       },
     ],
-  ])('accept only a successful response of %s', (_title, reply, fields) => {
+  ])('accept a response of %s only with success: true', (_title, reply, fields) => {
     expect(reply.parse({ success: true, ...fields })).toEqual({ success: true, ...fields });
     expect(reply.safeParse({ success: false, ...fields }).success).toBe(false);
   });
@@ -246,7 +246,7 @@ describe('tables of calls', () => {
     expect(queueApi.retry.reply.safeParse(reply).success).toBe(false);
   });
 
-  test('accept the responses about liveness and version', () => {
+  test('accept the responses of the liveness check and the version call', () => {
     expect(systemApi.live.reply.parse({ status: 'live' })).toEqual({ status: 'live' });
     const answer = { name: 'trainyard', version, protocol: 2 };
     expect(systemApi.version.reply.parse(answer)).toEqual(answer);
@@ -290,7 +290,7 @@ describe('problems and refusals', () => {
     expect(accept(3)).toEqual({ ok: true, value: 3 });
   });
 
-  test('reads a problem with an unknown code', () => {
+  test('reads a problem with an unknown code, and refuses an unknown action', () => {
     const problem = { type: 'about:blank', title: 'T', status: 409, detail: 'D', code: 'code_of_tomorrow' };
     expect(Problem.parse({ ...problem, extra: 1 })).toEqual(problem);
     const full = { ...problem, action: 'stop', errors: [{ field: 'f', message: 'm' }], request_id: 'r_1' };

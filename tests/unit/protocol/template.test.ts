@@ -8,7 +8,7 @@ import {
 import { problemText, readValue, type ValueProblem } from '../../../protocol/template-values.ts';
 
 const parameter = (fields: object) => TemplateParameter.parse({ key: 'k', ...fields });
-/** Returns `field: message` for each error of a parameter; empty for a valid one. */
+/** Returns `field: message` for each error of a parameter; an empty list for a valid parameter. */
 const issues = (fields: object): readonly string[] => {
   const parsed = TemplateParameter.safeParse({ key: 'k', ...fields });
   return parsed.success
@@ -26,7 +26,7 @@ describe('readValue', () => {
     ['boolean', false, false],
     ['text', 5, '5'],
     ['text', ' a b ', ' a b '],
-  ])('converts to %s: %j', (type, given, value) =>
+  ])('converts a template value to %s: %j', (type, given, value) =>
     expect(readValue(parameter({ type }), given)).toEqual({ ok: true, value }),
   );
 
@@ -42,12 +42,12 @@ describe('readValue', () => {
     [{ type: 'integer', min: 1 }, 0, 'too_small'],
     [{ type: 'number', max: 1 }, '1.1', 'too_large'],
     [{ type: 'integer', choices: ['8', 16] }, 12, 'not_a_choice'],
-  ])('refuses for the parameter %j the value %j: %s', (rule, given, problem) => {
+  ])('returns for the parameter %j and the value %j the problem %s', (rule, given, problem) => {
     expect(readValue(parameter(rule), given)).toEqual({ ok: false, problem });
     expect(problemText(parameter(rule), problem)).not.toBe('');
   });
 
-  it('returns the default without a value, and accepts an equal choice in another notation', () => {
+  it('returns the default when the value is missing, and accepts a choice in another notation', () => {
     expect(readValue(parameter({ type: 'integer', default: '8' }), undefined)).toEqual({
       ok: true,
       value: 8,
@@ -73,11 +73,11 @@ describe('TemplateParameter', () => {
     [{ type: 'number', default: 'x' }, 'default: expected a number'],
     [{ key: 'a.hf_token', default: 'abc' }, 'default: a template must not contain a secret'],
     [{ key: 'a\nb' }, 'key: '],
-  ])('refuses the parameter %j', (given, message) =>
+  ])('refuses the template parameter %j', (given, message) =>
     expect(issues(given)).toEqual([expect.stringContaining(message)]),
   );
 
-  it('accepts consistent parameters', () => {
+  it('accepts template parameters whose fields are consistent', () => {
     expect(
       issues({ document: 'file', file: 'data.toml', type: 'integer', min: 1, max: 1, default: 1 }),
     ).toEqual([]);
@@ -89,7 +89,7 @@ describe('TemplateParameter', () => {
 
 describe('requests about templates', () => {
   const submission = { config: {} };
-  it('require either a submission or a job, and parameters with different keys', () => {
+  it('requires either a submission or a job, and parameters with different keys', () => {
     const isAccepted = (body: object) => NewTemplate.safeParse({ name: 'n', ...body }).success;
     expect(isAccepted({ submission })).toBe(true);
     expect(isAccepted({ job_id: 'j_1' })).toBe(true);
@@ -104,7 +104,7 @@ describe('requests about templates', () => {
     expect(ReplacedTemplate.safeParse({ name: 'n', submission, revision: 0 }).success).toBe(false);
   });
 
-  it('are refused with too many values, or with after_on but without after', () => {
+  it('refuses a submission of a template with too many values, or with after_on but without after', () => {
     const values = Object.fromEntries(Array.from({ length: 41 }, (_, index) => [`k${index}`, 1]));
     expect(TemplateSubmit.safeParse({ values }).success).toBe(false);
     expect(TemplateSubmit.safeParse({ after_on: 'end' }).success).toBe(false);

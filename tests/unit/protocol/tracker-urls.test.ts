@@ -19,7 +19,7 @@ describe('cleanRunUrl', () => {
     ['trackio', 'https://huggingface.co/spaces/ada/trackio'],
     ['trackio', 'http://tracker.lan:7860/?project=flux'],
     ['comet', 'https://www.comet.com/ada/flux/3ea81647b4a9413182384b646bcef47f'],
-  ])('keeps the address of a run at %s: %s', (kind, url) => expect(cleanRunUrl(kind, url)).toBe(url));
+  ])('keeps the URL of a %s run: %s', (kind, url) => expect(cleanRunUrl(kind, url)).toBe(url));
 
   it.each<[Tracker, string, string]>([
     [
@@ -43,11 +43,9 @@ describe('cleanRunUrl', () => {
       'https://db.lan/ml/experiments/1/runs/0b7f?o=5',
     ],
     ['trackio', 'http://h:7860?write_token=abc&project=flux', 'http://h:7860/?project=flux'],
-  ])('removes user, password and other secrets of %s from %s', (kind, url, clean) =>
-    expect(cleanRunUrl(kind, url)).toBe(clean),
-  );
+  ])('removes secrets from a %s URL: %s', (kind, url, clean) => expect(cleanRunUrl(kind, url)).toBe(clean));
 
-  it('shows a name in another alphabet in its encoded form', () => {
+  it('returns a host name with non-ASCII letters in its encoded form', () => {
     const url = cleanRunUrl('wandb', 'https://wаndb.ai/ada/flux/runs/8k2v1q0x');
     expect(url).toBe('https://xn--wndb-53d.ai/ada/flux/runs/8k2v1q0x');
   });
@@ -67,7 +65,7 @@ describe('cleanRunUrl', () => {
     ['mlflow', 'http://127.0.0.1:5000/#/experiments/1/runs/<script>'],
     ['trackio', 'https://huggingface.co/datasets/ada/trackio'],
     ['comet', 'https://www.comet.com/ada'],
-  ])('refuses a URL that belongs to no run at %s: %s', (kind, url) =>
+  ])('returns null for a URL that is not a %s run: %s', (kind, url) =>
     expect(cleanRunUrl(kind, url)).toBeNull(),
   );
 });
@@ -81,7 +79,7 @@ describe('links in a report', () => {
     for (const value of [undefined, null, 'x', {}]) expect(ReportedLinks.parse(value)).toBeUndefined();
   });
 
-  it('reads only the first few links', () => {
+  it('keeps only the first links of a report, up to the limit', () => {
     const many = Array.from({ length: 50 }, (_, n) => ({ ...link, url: `${link.url}${n}` }));
     expect(ReportedLinks.parse(many)).toEqual(many.slice(0, maxRunLinks));
   });
@@ -105,10 +103,10 @@ describe('addRunLinks', () => {
   });
 });
 
-describe('a shown link', () => {
+describe('links of a job', () => {
   const linkTo = (url: string, kind = 'mlflow') => ({ kind, url });
 
-  it('is the link of the newest attempt that has printed one', () => {
+  it('returns the links of the job, or of the newest attempt with links', () => {
     const [first, second] = [linkTo('https://a.lan/'), linkTo('https://b.lan/')];
     const attempts = [{ links: [first] }, { links: [second] }, { links: [] }];
     expect(linksOfJob({ links: [first], attempts })).toEqual([first]);
@@ -116,14 +114,15 @@ describe('a shown link', () => {
     expect(linksOfJob({ links: [], attempts: [] })).toEqual([]);
   });
 
-  it('is shown with the name of its tracker, and its host with the port', () => {
+  it('returns the name of the tracker of a link, and its host with the port', () => {
     expect(trackerName(linkTo('', 'wandb'))).toBe('Weights & Biases');
     expect(trackerName(linkTo('', 'newer'))).toBe('newer');
     expect(hostOfLink(linkTo('https://mlflow.lan:5000/x'))).toBe('mlflow.lan:5000');
   });
 
-  it.each(['javascript:alert(1)', 'nonsense'])('has no host if it must not be followed: %s', url =>
-    expect(hostOfLink(linkTo(url))).toBeNull(),
+  it.each(['javascript:alert(1)', 'nonsense'])(
+    'returns no host for a link that is not an http URL: %s',
+    url => expect(hostOfLink(linkTo(url))).toBeNull(),
   );
 
   it.each([
@@ -135,7 +134,7 @@ describe('a shown link', () => {
     ['http://localhost.example.com/', false],
     ['http://10.0.0.1/', false],
     ['nonsense', false],
-  ])('can be recognized as a link that only its own machine can open: %s, %s', (url, isLoopback) =>
+  ])('recognizes links to the local machine: %s, %s', (url, isLoopback) =>
     expect(isLoopbackLink(linkTo(url))).toBe(isLoopback),
   );
 });

@@ -3,7 +3,7 @@ import { expect, test } from 'vitest';
 import { oldNodeMessage } from '../../../protocol/node-version.ts';
 import { compareVersions } from '../../../protocol/version.ts';
 
-// Versions in ascending order: those of semver.org, section 11, and others.
+// Versions in ascending order, among them the examples from section 11 of semver.org.
 const rising = [
   '0.0.1',
   '0.1.0',
@@ -26,13 +26,13 @@ const rising = [
   '100000000000000000000.0.0',
 ];
 
-test('orders every pair of versions', () => {
+test('compares every pair of versions as older, same or newer', () => {
   for (const [firstIndex, first] of rising.entries())
     for (const [secondIndex, second] of rising.entries()) {
       let expected = 'same';
       if (firstIndex < secondIndex) expected = 'older';
       if (firstIndex > secondIndex) expected = 'newer';
-      // With the versions, so that a failure shows them.
+      // Compares the versions, too, so that a failure shows them.
       expect([first, second, compareVersions(first, second)]).toEqual([first, second, expected]);
     }
 });
@@ -73,7 +73,7 @@ test.each(['22.18.9', '20.20.2', '18.20.8', '0.10.48', ''])('refuses Node %s', v
   );
 });
 
-test('names the minimum Node version of package.json', () => {
+test('names the minimum Node version from package.json', () => {
   const text = readFileSync(new URL('../../../package.json', import.meta.url), 'utf8');
   const { engines } = JSON.parse(text) as { readonly engines: { readonly node: string } };
   const [, minimum = ''] = /^>=(\d+\.\d+)$/.exec(engines.node) ?? [];

@@ -1,4 +1,4 @@
-// See docs/internals/faults.md, S8, S9, S14 and S15.
+// Faults S8, S9, S14 and S15 in docs/internals/faults.md.
 import { describe, expect, test } from 'vitest';
 import { NewWorker, workersApi } from '../../../protocol/admin-api.ts';
 import { queueApi, SubmitRequest } from '../../../protocol/queue-api.ts';
@@ -50,8 +50,8 @@ describe('name of a worker', () => {
     ['🦊', '🦊'],
     ['<b>rig</b>', '<b>rig</b>'],
     ['x'.repeat(100), 'x'.repeat(100)],
-  ])('accepts the worker name %j as %j', (name, kept) => {
-    expect(nameOf(name)).toBe(kept);
+  ])('parses the worker name %j as %j', (name, parsed) => {
+    expect(nameOf(name)).toBe(parsed);
   });
 
   test.each([
@@ -74,7 +74,7 @@ describe('name of a worker', () => {
     expect(nameOf(name)).toBeUndefined();
   });
 
-  test('requires a name, and has defaults for type and labels', () => {
+  test('requires the name of a new worker, but neither its type nor its labels', () => {
     expect(NewWorker.safeParse({}).success).toBe(false);
     expect(NewWorker.parse({ name: 'rig' })).toEqual({ name: 'rig', worker_type: 'persistent', labels: {} });
     for (const worker_type of ['persistent', 'ephemeral']) {
@@ -153,13 +153,13 @@ describe('text with control characters', () => {
     },
   );
 
-  test('cleans text that an agent sends', () => {
+  test('replaces control characters in text from an agent by spaces', () => {
     const registration = workerApi.register.body.parse({ name: 'rig\u001b[31m\n7', gpu_name: 'A100\u202e' });
     expect(registration.host).toBe('rig [31m 7');
     expect(registration.capabilities.gpuName).toBe('A100 ');
   });
 
-  test('cleans text for a terminal, and escapes it in JSON with the same meaning', () => {
+  test('replaces invisible characters by spaces in terminal lines, and by escapes in JSON', () => {
     const text = 'a\u001b[31m\u009b1m\u202e\u2028\r\n\u{e0041}z 機 🦊';
     expect(cleanLine(text)).toBe('a [31m 1m     z 機 🦊');
     const json = JSON.stringify({ text, list: [text] }, null, 2);
@@ -170,7 +170,7 @@ describe('text with control characters', () => {
     expect(escaped).toContain('機 🦊');
   });
 
-  test('refuses unknown keys of a drain', () => {
+  test('refuses unknown keys in a drain request', () => {
     const parsed = workersApi.drain.body.safeParse({ until: 60 });
     expect(parsed.error?.issues[0]?.message).toContain('until');
   });
@@ -187,7 +187,7 @@ describe('joiners (U+200C and U+200D)', () => {
     expect(cleanLine(emoji)).toBe(emoji);
   });
 
-  test('accepts joiners that Hindi and other Indian scripts write behind a virama', () => {
+  test('accepts a joiner after a virama, as in Hindi and other Indian scripts', () => {
     const notes = 'क्\u200Dष पर ट्रेनिंग, द्\u200Cव';
     expect(NewWorker.parse({ name: notes }).name).toBe(notes);
     expect(cleanLine(notes)).toBe(notes);
@@ -202,7 +202,7 @@ describe('joiners (U+200C and U+200D)', () => {
     '\u{1F469}\u200D',
     '\u{1F469}\u200D\u200D\u{1F4BB}',
     '\u{1F469}\u200C\u{1F4BB}',
-  ])('refuses a joiner that joins nothing: %j', name => {
+  ])('refuses the worker name %j, whose joiner joins no emoji or letters', name => {
     expect(NewWorker.safeParse({ name }).success).toBe(false);
   });
 });

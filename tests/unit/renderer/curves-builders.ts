@@ -2,7 +2,7 @@ import { AttemptId, JobId, WorkerId } from '../../../protocol/ids.ts';
 import type { MetricBucket } from '../../../protocol/metrics-api.ts';
 import type { Curves, Dot, Line } from '../../../renderer/pages/jobs/curves/lines.ts';
 
-/** One point of a curve; by default, each step takes one second. */
+/** Returns a point of a curve. By default, each step takes one second. A null value is a gap. */
 export const bucket = (
   step: number | null,
   value: number | null,
@@ -19,7 +19,7 @@ export const bucket = (
   ...overrides,
 });
 
-/** Curves of several attempts. Each attempt has the time of its start and its points by metric. */
+/** Returns the curves of several attempts. Each attempt has the offset of its start and its points by metric. */
 export const curvesOf = (
   ...attempts: readonly (readonly [offsetMs: number, Readonly<Record<string, MetricBucket[]>>])[]
 ): Curves => ({

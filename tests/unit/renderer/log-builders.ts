@@ -6,5 +6,6 @@ export const logLine = (line: number, text = `line ${line}`): LogLine => ({
   text,
 });
 
+/** Returns the log lines from line `from` up to, but not including, line `to`. */
 export const logLines = (from: number, to: number): readonly LogLine[] =>
   Array.from({ length: Math.max(0, to - from) }, (_, index) => logLine(from + index));

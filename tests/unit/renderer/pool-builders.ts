@@ -1,7 +1,7 @@
 import { JobId, LaunchId, PoolId, WorkerId } from '../../../protocol/ids.ts';
 import { type LaunchView, NewPool, type PoolView } from '../../../protocol/pool.ts';
 
-/** Returns the time that is this number of seconds after the start of 2026-01-02. */
+/** Returns the ISO time `seconds` after the start of 2026-01-02 in UTC. */
 export const at = (seconds: number): string => new Date(Date.UTC(2026, 0, 2) + seconds * 1_000).toISOString();
 
 const { name, engine, ...settings } = NewPool.parse({
@@ -38,7 +38,7 @@ export const poolView = (overrides: PoolFields = {}): PoolView => ({
   },
 });
 
-/** Returns a launch that was ordered at second 0 and has waited in the engine since second 4. */
+/** Returns a launch that was ordered at `at(0)` and has waited in the queue of the engine since `at(4)`. */
 export const launchView = (overrides: Partial<LaunchView> = {}): LaunchView => ({
   launch_id: LaunchId.parse('a1'),
   pool_id: PoolId.parse('p_1'),

@@ -6,13 +6,15 @@ import { textOf } from '../../support/chaos-proxy-exchange.ts';
 import { type ChaosProxy, startChaosProxy } from '../../support/chaos-proxy.ts';
 import { createNotices, type Notices } from '../../support/notices.ts';
 
-/** The server behind the proxy. It records the calls that arrive. */
+/** The server behind the proxy. It records each call as `method path body`. */
 export interface ProxiedServer {
   readonly calls: readonly string[];
   /** Streams that are open from the server's point of view. */
   readonly streams: ReadonlySet<http.ServerResponse>;
+  /** Returns the number of open connections. */
   readonly connections: () => number;
   readonly waitFor: Notices['waitFor'];
+  /** Writes the text to every open stream. */
   push(text: string): void;
   readonly url: string;
 }
@@ -33,13 +35,13 @@ export interface ProxyFixture {
   /** Posts a text and returns the response as `status text`. */
   post(path: string, body?: string): Promise<string>;
   connect(): Promise<RawClient>;
-  /** Opens a stream through the proxy. */
+  /** Opens a stream through the proxy and waits for its first bytes. */
   stream(): Promise<RawClient>;
 }
 
 /**
- * Provides each test with a proxy in front of a server. The server answers a post with its body, and paths below
- * /stream with a stream.
+ * Provides each test with a proxy in front of a server. The server answers /stream with a stream, and every other path
+ * with the body of the request.
  */
 export function useProxyFixture(): ProxyFixture {
   let server: (ProxiedServer & { close(): Promise<void> }) | null = null;

@@ -22,7 +22,7 @@ describe('without faults', () => {
     expect(fixture.proxy.calls('GET')).toHaveLength(0);
   });
 
-  test('forwards a stream frame by frame and its end in both directions', async () => {
+  test('forwards each frame of a stream, and the end of a stream by client or server', async () => {
     const client = await fixture.stream();
     fixture.server.push(frame('{"n":1}'));
     await client.waitFor('the frame', () => client.text().includes('{"n":1}'));
@@ -36,7 +36,7 @@ describe('without faults', () => {
     await second.waitFor('the last chunk', () => second.text().endsWith('0\r\n\r\n'));
   });
 
-  test('resets the client when a stream breaks at the orchestrator', async () => {
+  test('resets the client when the orchestrator breaks a stream', async () => {
     const client = await fixture.stream();
     for (const stream of fixture.server.streams) stream.destroy();
     await client.waitFor('the reset', client.ended);
@@ -45,7 +45,7 @@ describe('without faults', () => {
 });
 
 describe('a black hole', () => {
-  test('drops the data of both directions and leaves the sockets open', async () => {
+  test('drops data in both directions and leaves the sockets open', async () => {
     const client = await fixture.stream();
     fixture.proxy.blackhole();
     fixture.server.push(frame('1'));
@@ -54,9 +54,9 @@ describe('a black hole', () => {
     await fixture.proxy.waitFor('the lost call', () => fixture.proxy.calls('/lost')[0]);
     await fixture.proxy.waitFor('the lost frame', () => fixture.proxy.log[0]?.frames[0]);
     await fixture.proxy.heal();
-    // Dropped data stays lost on both connections. A new connection works.
+    // The old connections stay dead after the black hole. A new connection works.
     fixture.server.push(frame('2'));
-    await fixture.proxy.waitFor('the frame after it', () => fixture.proxy.log[0]?.frames[1]);
+    await fixture.proxy.waitFor('the second frame', () => fixture.proxy.log[0]?.frames[1]);
     expect(await fixture.post('/found')).toBe('200 {}');
     expect(fixture.server.calls).toEqual(['GET /stream ', 'POST /found {}']);
     expect(client.text()).not.toContain('data:');
@@ -64,7 +64,7 @@ describe('a black hole', () => {
     expect(fixture.server.streams.size).toBe(1);
   });
 
-  test("hides the client's disconnect from the orchestrator", async () => {
+  test('hides from the orchestrator that the client disconnected', async () => {
     const client = await fixture.stream();
     fixture.proxy.blackhole('up');
     fixture.server.push(frame('1'));
@@ -76,7 +76,7 @@ describe('a black hole', () => {
     expect(fixture.server.streams.size).toBe(1);
   });
 
-  test('leaves a stream intact that sent nothing during the black hole', async () => {
+  test('leaves a stream usable when nothing was sent during the black hole', async () => {
     const client = await fixture.stream();
     fixture.proxy.blackhole();
     await fixture.proxy.heal();
@@ -86,7 +86,7 @@ describe('a black hole', () => {
 });
 
 describe('a stall', () => {
-  test('delays all data until it ends, and then delivers it in order', async () => {
+  test('delays all data until the stall ends, and then delivers the data in order', async () => {
     const client = await fixture.stream();
     fixture.proxy.stall();
     fixture.server.push(frame('1'));
@@ -102,7 +102,7 @@ describe('a stall', () => {
     await client.waitFor('both', () => /data: 1.*data: 2/s.test(client.text()));
   });
 
-  test('forwards the other direction when only one is stalled', async () => {
+  test('forwards calls to the server when only responses are stalled', async () => {
     fixture.proxy.stall('down');
     const post = fixture.post('/heard');
     await fixture.server.waitFor('the call', () => fixture.server.calls.length === 1);
@@ -132,7 +132,7 @@ describe('connection faults', () => {
     await fixture.server.waitFor('the end', () => fixture.server.streams.size === 0);
   });
 
-  test('refuses new connections, keeps open ones, and heals on the same port', async () => {
+  test('refuses new connections, keeps open connections, and accepts again on the same port', async () => {
     const client = await fixture.stream();
     fixture.proxy.refuse();
     await expect(fixture.connect()).rejects.toMatchObject({ code: 'ECONNREFUSED' });
@@ -142,7 +142,7 @@ describe('connection faults', () => {
     expect(await fixture.post('/again')).toBe('200 {}');
   });
 
-  test("keeps the orchestrator's side open when the client's side is dead", async () => {
+  test('keeps the connection to the orchestrator open when the client side is half-open', async () => {
     const client = await fixture.stream();
     fixture.proxy.halfOpen('client');
     fixture.server.push(frame('1'));
@@ -154,7 +154,7 @@ describe('connection faults', () => {
     expect(fixture.server.streams.size).toBe(1);
   });
 
-  test("keeps the client's side open when the orchestrator's side is dead", async () => {
+  test('keeps the connection to the client open when the orchestrator side is half-open', async () => {
     const client = await fixture.stream();
     fixture.proxy.halfOpen('orchestrator');
     await fixture.server.waitFor('the end', () => fixture.server.streams.size === 0);
@@ -162,7 +162,7 @@ describe('connection faults', () => {
     expect(client.ended()).toBe(null);
   });
 
-  test('delays responses in order', async () => {
+  test('delays requests and responses', async () => {
     fixture.proxy.delay(100);
     const startedAt = performance.now();
     expect(await fixture.post('/slow')).toBe('200 {}');
@@ -171,7 +171,7 @@ describe('connection faults', () => {
     await fixture.proxy.heal();
   });
 
-  test('delivers a partial frame when it resets in the middle of one', async () => {
+  test('delivers the first part of a frame when it resets the stream within this frame', async () => {
     const client = await fixture.stream();
     const done = fixture.proxy.resetInFrame('"type":"job');
     fixture.server.push(frame('{"type":"ping"}'));
@@ -185,7 +185,7 @@ describe('connection faults', () => {
 });
 
 describe('rules', () => {
-  test('drops a call without a response', async () => {
+  test('drops a matching call once without a response', async () => {
     fixture.proxy.rule({ call: 'POST /a', where: reports('starting'), action: 'drop', times: 1 });
     const client = await fixture.connect();
     client.send('POST /a HTTP/1.1\r\nhost: server\r\ncontent-length: 21\r\n\r\n{"status":"starting"}');
@@ -197,7 +197,7 @@ describe('rules', () => {
     expect([client.text(), client.ended()]).toEqual(['', null]);
   });
 
-  test('resets a call before it arrives, until the rule is removed', async () => {
+  test('resets calls before they reach the server, until the rule is removed', async () => {
     const removeRule = fixture.proxy.rule({ action: 'reset' });
     await expect(fixture.post('/a')).rejects.toThrow('fetch failed');
     removeRule();
@@ -208,7 +208,7 @@ describe('rules', () => {
   test.each([
     ['lose_answer', null],
     ['reset_answer', 'reset'],
-  ] as const)('delivers the call but not its response with %s', async (action, ended) => {
+  ] as const)('delivers the call but not its response with the action %s', async (action, ended) => {
     fixture.proxy.rule({ call: '/a', action });
     const client = await fixture.connect();
     client.send('POST /a HTTP/1.1\r\nhost: server\r\ncontent-length: 2\r\n\r\n{}');
@@ -226,7 +226,7 @@ describe('rules', () => {
     expect(fixture.server.calls).toEqual(['POST /a {"x":1}', 'POST /a {"x":1}']);
   });
 
-  test('replays a logged call past all faults', async () => {
+  test('replays a logged call directly to the server, without any faults', async () => {
     await fixture.post('/a', '{"x":1}');
     fixture.proxy.blackhole();
     const [call] = fixture.proxy.log;

@@ -11,13 +11,13 @@ const page = (...lines: readonly string[]) => parseBlocks('page.md', lines.join(
 const block = (fence: string, ...lines: readonly string[]) => page(`\`\`\`${fence}`, ...lines, '```');
 
 describe('parseBlocks', () => {
-  it('reads the attributes of a fence and removes the indent of a list', () => {
+  it('reads the attributes of a fence and removes the indentation of a list item', () => {
     expect(page('1. Do this:', '', '   ```sh no-run=root', '   ls', '   ```')).toMatchObject([
       { line: 3, language: 'sh', noRun: 'root', lines: ['ls'] },
     ]);
   });
 
-  it('refuses an unknown reason, language or attribute, and a block without an end', () => {
+  it('rejects an unknown reason, language or attribute, and a block without an end', () => {
     expect(() => block('sh no-run=lazy')).toThrow(/page\.md:1: "no-run=lazy" gives none of the reasons/);
     expect(() => block('cobol')).toThrow('page.md:1: unknown language "cobol"');
     expect(() => block('sh norun=root')).toThrow('page.md:1: unknown word "norun=root"');
@@ -73,7 +73,7 @@ describe('runPage', () => {
     expect(failure).toMatch(/^page\.md:4: ls missing-file\none\ntwo\n\n.*missing-file/);
   });
 
-  it('runs the blocks in one shell, skips those with a reason, and replaces addresses', async () => {
+  it('runs all blocks in one shell, skips blocks marked no-run, and replaces addresses', async () => {
     const lines = [
       '```sh',
       'name=there',
@@ -92,14 +92,14 @@ describe('runPage', () => {
 });
 
 describe('findMissingKeys', () => {
-  /** Compares the response in a document with the real output of its command. */
+  /** Compares the response in a page with the real output of its command. */
   const compare = (documented: unknown, realOutput: string) =>
     findMissingKeys(
       page('```sh', '```', '```json response', JSON.stringify(documented), '```'),
       () => realOutput,
     );
 
-  it('reports keys that are missing or have another kind of value', () => {
+  it('reports documented keys that the output lacks or has with another type', () => {
     expect(compare({ a: 1, b: [{ c: null }] }, '{"a":"1","b":[{"c":1},{"d":2}]}')).toEqual([
       expect.stringMatching(/^page\.md:3: \.a is "1" in /),
       expect.stringMatching(/^page\.md:3: \.b\[0\]\.c is 1 in /),
@@ -107,7 +107,7 @@ describe('findMissingKeys', () => {
     expect(compare({}, 'no JSON')).toEqual([expect.stringContaining('printed no JSON')]);
   });
 
-  it('accepts a shortened response, and compares it with the last line of the output', () => {
+  it('compares a shortened response with the last line of the output', () => {
     expect(compare({ a: [{ c: 1 }] }, '{}\n{"a":[{"d":2},{"c":7}],"b":true}')).toEqual([]);
   });
 });

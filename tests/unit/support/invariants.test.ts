@@ -1,4 +1,4 @@
-/** Tests each check with a run that breaks exactly one invariant, because a check that never fails proves nothing. */
+/** Tests each check with a run that breaks exactly one invariant, to prove that the check can fail. */
 import { describe, expect, test } from 'vitest';
 import { type Evidence, judge } from '../../support/invariants.ts';
 import type { EventLine } from '../../support/stream-record.ts';
@@ -29,7 +29,7 @@ const toAuditRows = (events: readonly EventLine[]): readonly string[] =>
       job ? `${type} of ${job} (${attempt})` : `${type} of ${worker}`,
     );
 
-/** One job runs on two workers, one after the other, while a third worker is drained and undrained. */
+/** A job runs first on w_1 and then on w_2, while w_3 is drained and undrained. */
 const goodHistory: readonly EventRow[] = [
   ['job.submitted', 'j_1', null],
   ['job.dispatched', 'j_1', 'w_1', 1],
@@ -53,7 +53,7 @@ const lines = [line('start', 1, 11), line('tick', 2, 11), line('start', 3, 12), 
 
 const attempt = { job_id: 'j_1', outcome: 'completed', ended_at: 1 };
 
-/** The evidence of a run without broken invariants, with these changes. */
+/** Returns the evidence of a run without broken invariants, with the given changes. */
 function evidence(changes: Partial<Evidence> = {}, history = goodHistory): Evidence {
   const events = changes.events ?? toEvents(history);
   return {
@@ -113,7 +113,7 @@ test('does not report an invariant as held when the run had nothing to check', (
     evidence({ oldTokens: [], runs: [], connections: 1, events: toEvents([]), lastSeq: 0, accepted: [] }),
   );
   expect(['I1', 'I6', 'I8', 'I9', 'I12'].filter(id => held.includes(id))).toEqual([]);
-  // The job is stored as completed, but there is no event for that.
+  // The job is stored as completed, but no event says so.
   expect(broken).toEqual([expect.stringMatching(/^I3 j_1 is stored as completed/)]);
 });
 
@@ -143,7 +143,7 @@ const brokenRuns: readonly (readonly [id: string, title: string, evidence: Evide
   ],
   [
     'I2',
-    'a busy worker is given a second job',
+    'a busy worker gets a second job',
     withEvents(['job.dispatched', 'j_2', 'w_1', 1], ['job.dispatched', 'j_3', 'w_1', 1]),
   ],
   ['I3', 'an ended job changes again', withEvents(['job.cancelling', 'j_1', 'w_2', 2])],
@@ -193,7 +193,7 @@ const brokenRuns: readonly (readonly [id: string, title: string, evidence: Evide
   ['I9', 'a rotated token is accepted', evidence({ oldTokens: [{ call: 'POST /x', status: 200 }] })],
   ['I10', 'a file descriptor leaks', evidence({ atEnd: { descriptors: ['socket', 'pipe'], memory: 0 } })],
   ['I10', 'memory leaks', evidence({ atEnd: { descriptors: [], memory: 500 * mib } })],
-  ['I12', 'a job has two trainers at once', evidence({ runs: runsOf([...lines, line('tick', 5, 11)]) })],
+  ['I12', 'a job has two running trainers', evidence({ runs: runsOf([...lines, line('tick', 5, 11)]) })],
   ['I12', 'a trainer outlives its job', evidence({ leftTrainers: [11] })],
 ];
 
@@ -201,7 +201,7 @@ describe('a broken invariant', () => {
   test.each(brokenRuns)('reports only %s when %s', (id, _title, brokenEvidence) => {
     const verdict = judge(brokenEvidence);
     expect(verdict.held).not.toContain(id);
-    // Each message starts with the invariant.
+    // Each message starts with the id of the invariant.
     expect(new Set(verdict.broken.map(message => message.split(' ')[0]))).toEqual(new Set([id]));
   });
 });

@@ -8,7 +8,7 @@ import { scriptedTrainer } from '../../support/v1-trainer.ts';
 
 const fixture = useV1Fixture();
 
-test('the v1 agent registers again immediately and names its job when the stream ends cleanly (contract item 9)', async () => {
+test('the v1 agent registers again and names its job immediately after the stream ended cleanly (contract item 9)', async () => {
   const { events, waits, run } = await fixture.startBusy();
   const from = events.mark();
   fixture.server.answer('/register', { body: { worker_id: 'w_1', resume_job: { job_id: 'j1' } } });
@@ -75,7 +75,7 @@ test('the v1 agent stops the running job on abandon_job (contract item 9)', asyn
   expect(run.exitCode()).toBe(-15);
 });
 
-test('the v1 agent accepts a resume_job without a trainer until that job is cancelled (contract item 9)', async () => {
+test('the v1 agent holds a resume_job without a trainer until the job is cancelled (contract item 9)', async () => {
   fixture.server.answer('/register', { body: { worker_id: 'w_1', resume_job: { job_id: 'old' } } });
   const { agent, events } = await fixture.start();
   expect(agent.currentJob).toBe('old');
@@ -96,7 +96,7 @@ test('the v1 agent closes the connection after every call except the stream', as
   expect(calls).toHaveLength(5);
 });
 
-test('the v1 agent leaves at the next stream line when it is ephemeral and the queue is empty (contract item 11)', async () => {
+test('the ephemeral v1 agent leaves after its job at the next stream line if the queue is empty (contract item 11)', async () => {
   const trainer = scriptedTrainer();
   const { agent, events } = await fixture.start({ persistent: false, trainer, instant: ['poll'] });
   fixture.server.push(createSubmission('j1'));
@@ -109,7 +109,7 @@ test('the v1 agent leaves at the next stream line when it is ephemeral and the q
   expect(fixture.server.named('/disconnect').map(call => call.body)).toEqual([{ worker_id: 'w_1' }]);
 });
 
-test('the v1 agent stays when it is ephemeral and the queue has jobs (contract item 11)', async () => {
+test('the ephemeral v1 agent stays after its job when the queue has jobs (contract item 11)', async () => {
   fixture.server.answer('/queue', { body: { has_jobs: true } });
   const trainer = scriptedTrainer();
   const { agent, events } = await fixture.start({ persistent: false, trainer, instant: ['poll'] });
@@ -120,7 +120,7 @@ test('the v1 agent stays when it is ephemeral and the queue has jobs (contract i
   expect(agent.isLeaving).toBe(false);
 });
 
-test('the v1 agent leaves when it is ephemeral and its queue request is refused (contract item 11)', async () => {
+test('the ephemeral v1 agent leaves after its job when its queue request is refused (contract item 11)', async () => {
   fixture.server.answer('/queue', { status: 404, body: { has_jobs: true } });
   const { events } = await fixture.start({
     persistent: false,
@@ -131,7 +131,7 @@ test('the v1 agent leaves when it is ephemeral and its queue request is refused 
   await events.waitFor('leaving', event => event.by === 'queue');
 });
 
-test('the v1 agent does not request the queue after a job when it is persistent', async () => {
+test('the persistent v1 agent does not request the queue after a job', async () => {
   const { agent, events } = await fixture.start({ trainer: scriptedTrainer(), instant: ['poll'] });
   fixture.server.push(createSubmission('j1'));
   await events.waitFor('jobCleared');
@@ -181,7 +181,7 @@ test('the v1 agent reacts to SIGTERM only when the silent trainer prints again (
   expect(run.signals).toEqual(['SIGTERM']);
 });
 
-test('the v1 agent leaves an orphan after kill -9 and names no job on the next start (contract item 12)', async () => {
+test('the v1 agent leaves its trainer running after kill -9 and names no job at the next start (contract item 12)', async () => {
   const { agent, events, run, waits } = await fixture.startBusy();
   const from = events.mark();
   await waits.release('poll');

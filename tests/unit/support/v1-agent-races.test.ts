@@ -1,5 +1,5 @@
 /**
- * Tests which events the v1 agent loses or confuses. The contract items in the titles are in
+ * Tests the events that the v1 agent loses or confuses. The contract items in the titles are in
  * docs/internals/worker-contract.md, section 3.
  */
 import { expect, test } from 'vitest';
@@ -8,7 +8,7 @@ import { manualTrainer, scriptedTrainer } from '../../support/v1-trainer.ts';
 
 const fixture = useV1Fixture();
 
-test('the v1 agent drops a job pushed before the response to the terminal report (contract item 4)', async () => {
+test('the v1 agent drops a job that arrives before the response to the terminal report (contract item 4)', async () => {
   const { events, manual } = await fixture.start({ instant: ['poll'] });
   const report = fixture.server.hold('/job/j1/status', reports('completed'));
   fixture.server.push(createSubmission('j1'));
@@ -22,7 +22,7 @@ test('the v1 agent drops a job pushed before the response to the terminal report
   await events.waitFor('jobStarted', event => event.job.jobId === 'j2');
 });
 
-test('the v1 agent drops a job pushed between the response to the terminal report and the end of the old job (contract item 4)', async () => {
+test('the v1 agent drops a job after the response to the terminal report until the old job ends (contract item 4)', async () => {
   const clear = Promise.withResolvers<void>();
   const beforeClear = () => clear.promise;
   const { events } = await fixture.start({ trainer: scriptedTrainer(), instant: ['poll'], beforeClear });
@@ -35,7 +35,7 @@ test('the v1 agent drops a job pushed between the response to the terminal repor
   expect(fixture.statusesOf('j2')).toEqual([]);
 });
 
-test('the v1 agent stops the running job on any cancel, whatever job id it carries (contract item 6)', async () => {
+test('the v1 agent stops the running job on a cancel with any job id (contract item 6)', async () => {
   const { events, run, waits } = await fixture.startBusy();
   fixture.server.push({ type: 'job_cancel', job_id: 'another' });
   await events.waitFor('jobCleared', event => event.jobId === 'j1' && event.by === 'stop');
@@ -58,7 +58,7 @@ test('the v1 agent reports `failed` after `cancelled` for the same job (contract
   expect(fixture.statusesOf('j1').slice(2)).toEqual(['cancelled', 'failed']);
 });
 
-test('the v1 agent reports a job pushed right after a cancel as failed, then loses control of it (contract item 7)', async () => {
+test('the v1 agent reports a job that follows a cancel as failed, and then cannot stop this job (contract item 7)', async () => {
   const { agent, events, manual, waits } = await fixture.startBusy();
   fixture.server.push({ type: 'job_cancel' });
   await events.waitFor('jobCleared');
@@ -66,7 +66,7 @@ test('the v1 agent reports a job pushed right after a cancel as failed, then los
   const second = await manual.run(1);
   second.print('step 1');
   await events.waitFor('trainerLine', event => event.jobId === 'j2');
-  await waits.release('poll'); // The watcher of the first trainer continues.
+  await waits.release('poll'); // Continues the watcher of the first trainer.
   await events.waitFor('jobCleared', event => event.by === 'watcher');
   expect(events.of('statusPosted').at(-1)).toMatchObject({
     jobId: 'j2',
@@ -80,7 +80,7 @@ test('the v1 agent reports a job pushed right after a cancel as failed, then los
   await events.waitFor('jobCleared', event => event.jobId === null);
   expect(second.signals).toEqual([]);
 
-  fixture.server.push(createSubmission('j3')); // Two trainers run now, and the outcome of j2 is reported as that of j3.
+  fixture.server.push(createSubmission('j3')); // Now two trainers run. The agent reports the outcome of j2 for j3.
   await manual.run(2);
   await events.waitFor('statusPosted', event => event.jobId === 'j3' && event.status === 'training');
   (await manual.run(2)).print('step 1');
@@ -91,7 +91,7 @@ test('the v1 agent reports a job pushed right after a cancel as failed, then los
   expect(fixture.statusesOf('j3')).toEqual(['starting', 'training', 'completed']);
 });
 
-test('the v1 agent starts a job pushed during a late `failed` report and never reports it again', async () => {
+test('the v1 agent starts a job during a late `failed` report, but never reports the end of this job', async () => {
   const { agent, events, manual, waits } = await fixture.startBusy();
   const cancelled = fixture.server.hold('/job/j1/status', reports('cancelled'));
   const failed = fixture.server.hold('/job/j1/status', reports('failed'));
@@ -115,7 +115,7 @@ test('the v1 agent starts a job pushed during a late `failed` report and never r
   expect(fixture.statusesOf('j2')).toEqual(['starting', 'training']);
 });
 
-test('the v1 agent kills a trainer that ignores SIGTERM after 30 s and receives nothing meanwhile', async () => {
+test('the v1 agent kills a trainer 30 s after an ignored SIGTERM, and handles no stream lines until then', async () => {
   const { trainer, run } = manualTrainer({ onTerm: 'ignore' });
   const { events, waits } = await fixture.start({ trainer });
   fixture.server.push(createSubmission('j1'));
@@ -130,7 +130,7 @@ test('the v1 agent kills a trainer that ignores SIGTERM after 30 s and receives 
   expect((await run()).signals).toEqual(['SIGTERM', 'SIGKILL']);
 });
 
-test('the v1 agent sends no heartbeat and receives no cancel while its trainer is silent (contract item 10)', async () => {
+test('the v1 agent sends no heartbeats and handles no cancel while its trainer prints nothing (contract item 10)', async () => {
   const { events, manual, waits } = await fixture.start();
   await events.waitFor('heartbeatSent');
   fixture.server.push(createSubmission('j1'));
@@ -171,7 +171,7 @@ test('the v1 agent ignores the responses to heartbeats and status posts, even a 
   expect(events.of('connectionLost')).toEqual([]);
 });
 
-test('the v1 agent posts a terminal report once and loses it without a response (contract item 8)', async () => {
+test('the v1 agent does not repeat a terminal report that got no response (contract item 8)', async () => {
   const { events } = await fixture.start({ trainer: scriptedTrainer(), instant: ['poll'] });
   const report = fixture.server.hold('/job/j1/status', reports('completed'));
   fixture.server.push(createSubmission('j1'));

@@ -22,7 +22,7 @@ test('the v1 agent registers with exactly the fields of the published agent (con
   });
 });
 
-test('the v1 agent registers with another GPU and a provider, and reads a compressed response', async () => {
+test('the v1 agent registers with the given GPU info and provider, and reads a compressed response', async () => {
   const gpuInfo = { name: 'Unknown', vram_gb: null, count: 0, accelerator: null };
   fixture.server.answer('/register', { body: { worker_id: 'w_zip' }, isCompressed: true });
   const { events } = await fixture.start({ gpuInfo, provider: 'vast', persistent: false });
@@ -57,11 +57,11 @@ test.each([
     ['a\nb\rc\r\nd\ve\ff\x1cg\x1dh\x1ei\x85j\u2028k\u2029l'],
     'a b c d e f g h i j k l'.split(' '),
   ],
-  ['a CRLF split in two', ['a\r', '\nb\n'], ['a', 'b']],
-  ['a CR at a split', ['a\r', 'b\n'], ['a', 'b']],
+  ['a CRLF split between two pieces', ['a\r', '\nb\n'], ['a', 'b']],
+  ['a CR at the end of a piece', ['a\r', 'b\n'], ['a', 'b']],
   ['blank lines', ['a\n\n', '\n'], ['a', '', '']],
   ['a line in pieces', ['a', '', 'b', 'c\nd'], ['abc', 'd']],
-  ['a CR at the end', ['a\n\r'], ['a', '']],
+  ['a CR at the end of the text', ['a\n\r'], ['a', '']],
 ])('the v1 agent splits text into lines as Python does for %s (contract item 1)', (_title, pieces, lines) => {
   const splitter = createLineSplitter();
   expect([...pieces.flatMap(piece => splitter.push(piece)), ...splitter.flush()]).toEqual(lines);
@@ -80,7 +80,7 @@ test('the v1 agent handles only `data: ` lines with one JSON object each (contra
 });
 
 test.each(['\u0085', '\u2028', '\u2029'])(
-  'the v1 agent loses a job with a raw %j, but not with an escaped one (contract item 1)',
+  'the v1 agent loses a job with a raw %j, but not with an escaped %j (contract item 1)',
   async end => {
     const { events } = await fixture.start();
     const config = { caption: `a${end}b` };
@@ -94,7 +94,7 @@ test.each(['\u0085', '\u2028', '\u2029'])(
   },
 );
 
-test('the v1 agent decodes a character split in two and a last line without an end (contract item 1)', async () => {
+test('the v1 agent decodes a character in two chunks and a last line without a line end (contract item 1)', async () => {
   const { events } = await fixture.start();
   const bytes = Buffer.from('data: {"type":"ping","note":"\u00fc"}');
   const middle = bytes.indexOf(0xc3) + 1;
@@ -106,7 +106,7 @@ test('the v1 agent decodes a character split in two and a last line without an e
   await events.waitFor('lineReceived', line => line.event['note'] === '\u00fc');
 });
 
-test('the v1 agent drops the stream and waits 10 s after JSON that is not an object', async () => {
+test('the v1 agent closes the stream and reconnects after 10 s when a line is JSON, but not an object', async () => {
   const { events, waits } = await fixture.start();
   const from = events.mark();
   fixture.server.write('data: []\n\n');
@@ -115,7 +115,7 @@ test('the v1 agent drops the stream and waits 10 s after JSON that is not an obj
   await fixture.server.named('/stream')[0]?.closed;
 });
 
-test('the v1 agent starts a job with the data of the event and reports it until its end (contract items 2, 3)', async () => {
+test('the v1 agent starts a job with the data of the event and reports its statuses (contract items 2, 3)', async () => {
   const trainer = scriptedTrainer({ lines: ['step 1/2', 'step 2/2'] });
   const { events } = await fixture.start({ trainer, instant: ['poll'] });
   fixture.server.push(createSubmission('j1', { hf_token: 'hf_1' }));
@@ -135,21 +135,21 @@ test('the v1 agent starts a job with the data of the event and reports it until 
   expect(events.of('statusPosted')[2]).toMatchObject({ answerStatus: 200, answerBody: { success: true } });
 });
 
-test('the v1 agent reports a trainer with another exit code as failed, with the code (contract item 3)', async () => {
+test('the v1 agent reports `failed` with the exit code when the code is not 0 (contract item 3)', async () => {
   const { events } = await fixture.start({ trainer: scriptedTrainer({ exitCode: 3 }), instant: ['poll'] });
   fixture.server.push(createSubmission('j1'));
   const { error } = await events.waitFor('statusPosted', event => event.status === 'failed');
   expect(error).toBe('Training exited with code 3');
 });
 
-test('the v1 agent runs a job without an upload token with an empty one (contract item 2)', async () => {
+test('the v1 agent runs a job without an upload token with an empty upload token (contract item 2)', async () => {
   const { events } = await fixture.start();
   fixture.server.push(createSubmission('j1', { upload_token: undefined }));
   expect((await events.waitFor('jobStarted')).job.uploadToken).toBe('');
 });
 
 test.each(['upload_token', 'hf_token'])(
-  'the v1 agent posts `starting` and then holds a job without a trainer for a %s that is no string (contract item 2)',
+  'the v1 agent posts `starting`, but starts no trainer, when the %s is not a string (contract item 2)',
   async key => {
     const { agent, events, waits, manual } = await fixture.start();
     fixture.server.push(createSubmission('j1', { [key]: key === 'upload_token' ? null : 1 }));
@@ -162,19 +162,19 @@ test.each(['upload_token', 'hf_token'])(
 );
 
 test.each(['config', 'dataloader', 'upload_endpoint'])(
-  'the v1 agent accepts a job without %s and never reports it (contract item 2)',
+  'the v1 agent holds a job without %s and reports nothing until abandon_job (contract item 2)',
   async key => {
     const { events, waits } = await fixture.start();
     fixture.server.push(createSubmission('j1', { [key]: undefined }));
     expect((await events.waitFor('connectionLost')).message).toContain(key);
     fixture.server.answer('/register', { body: { worker_id: 'w_1', abandon_job: 'j1' } });
     await waits.release('reconnect');
-    await events.waitFor('jobCleared'); // Only abandon_job ends this state.
+    await events.waitFor('jobCleared');
     expect(fixture.statusesOf('j1')).toEqual(['cancelled']);
   },
 );
 
-test('the v1 agent never registers again after a job without job_id (contract item 2)', async () => {
+test('the v1 agent cannot register again after a job without job_id (contract item 2)', async () => {
   const { events, waits } = await fixture.start();
   fixture.server.push(createSubmission('j1', { job_id: undefined }));
   for (let tries = 0; tries < 3; tries += 1) await waits.release('reconnect');
@@ -189,7 +189,7 @@ test('the v1 agent reports a job as failed when its config is not an object (con
   expect(error).toBe('Training exited with code 1');
 });
 
-test('the v1 agent ignores a second offer while busy, even of the same job (contract item 5)', async () => {
+test('the v1 agent ignores every offer while it is busy, even an offer of the same job (contract item 5)', async () => {
   const { events, manual } = await fixture.startBusy();
   fixture.server.push(createSubmission('j1'));
   fixture.server.push(createSubmission('j2'));

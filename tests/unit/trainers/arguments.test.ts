@@ -11,16 +11,16 @@ import {
 } from '../../../trainers/index.ts';
 import { aiToolkit, kohya, kohyaSections, onetrainer, simpletuner } from './configs.ts';
 
-/** The list of keys that this trainer accepts. */
+/** Returns the arguments that this trainer accepts. Throws when there is no list of them. */
 const knownArguments = async (trainer: TrainerName) => {
-  const known = await loadArguments(trainer);
-  if (known === null) throw new Error(`there is no list for ${trainer}`);
-  return known;
+  const accepted = await loadArguments(trainer);
+  if (accepted === null) throw new Error(`there is no list for ${trainer}`);
+  return accepted;
 };
 
 describe('checkConfig', () => {
   test.each([simpletuner, aiToolkit, kohya, kohyaSections, onetrainer])(
-    'finds nothing wrong with a config that its trainer accepts: %j',
+    'reports no problems in a valid config: %j',
     async config => {
       const trainer = trainerFor(config);
       expect(checkConfig(trainer, config, await knownArguments(trainer.name))).toEqual({
@@ -30,7 +30,7 @@ describe('checkConfig', () => {
     },
   );
 
-  test('suggests the nearest key or value for an unknown one', async () => {
+  test('suggests the nearest known key or value for an unknown key or value', async () => {
     const config = {
       ...kohya,
       lerning_rate: 1,
@@ -50,18 +50,18 @@ describe('checkConfig', () => {
     });
   });
 
-  test('compares keys with leading dashes, too', async () => {
+  test('checks the values of keys with leading dashes', async () => {
     const config = { '--model_family': 'flux', '--model_type': 'lorra' };
     const { values } = checkConfig(trainerFor(config), config, await knownArguments('simpletuner'));
     expect(values).toMatchObject([{ value: 'lorra', nearest: 'lora' }]);
   });
-
-  test('returns no list for a program that Trainyard does not know', async () => {
-    expect(await loadArguments('command')).toBeNull();
-  });
 });
 
-/** Completes at the cursor `|`. Returns the labels of the options, and the text after choosing the first one. */
+test('loadArguments returns null for a program that Trainyard does not know', async () => {
+  expect(await loadArguments('command')).toBeNull();
+});
+
+/** Completes at the cursor `|`. Returns the labels of the options, and the text with the first option inserted. */
 async function complete(
   textWithCursor: string,
   format: ConfigFormat,
@@ -102,13 +102,13 @@ describe('completionAt', () => {
   test.each([
     ['a complete value', '{ "model_type": "lora|" }'],
     ['a key that no option contains', '{ "zzz|" }'],
-    ['the number of a key', '{ "seed": 4| }'],
+    ['a number as the value of a key', '{ "seed": 4| }'],
     ['an empty line', '|'],
-  ])('offers nothing for %s', async (_title, textWithCursor) => {
+  ])('offers no options for %s', async (_title, textWithCursor) => {
     expect(await complete(textWithCursor, 'json', 'simpletuner')).toBeNull();
   });
 
-  test('offers keys on an empty line when the user requests them, and all keys with the typed start', async () => {
+  test('offers keys on an empty line when the user requests them, and all keys that contain the typed text', async () => {
     expect(await complete('|', 'toml', 'kohya', true)).toMatchObject({ labels: { length: 8 } });
     const completion = await complete('max_train|', 'toml', 'kohya');
     expect(completion?.labels).toEqual(['max_train_epochs', 'max_train_steps']);
@@ -126,7 +126,7 @@ describe('likenessOf', () => {
     expect(likenessOf('kohya', { ...kohya, network_dim: '16' }, 1)).toBe(likeness);
   });
 
-  test('differs with the model, the rank, the resolution and the number of GPUs', () => {
+  test('differs when the model, the rank, the resolution or the number of GPUs differs', () => {
     const likeness = likenessOf('kohya', kohya, 1);
     for (const change of [{ network_dim: 64 }, { resolution: '768' }, { pretrained_model_name_or_path: 'x' }])
       expect(likenessOf('kohya', { ...kohya, ...change }, 1)).not.toBe(likeness);
@@ -137,18 +137,18 @@ describe('likenessOf', () => {
     ['a program that Trainyard does not know', 'command', { lr: 1 }],
     ['a config without a model', 'kohya', { lr: 1 }],
     ['values that are too long', 'kohya', { pretrained_model_name_or_path: 'x'.repeat(700) }],
-  ] as const)('is null for %s', (_title, trainer, config) => {
+  ] as const)('returns null for %s', (_title, trainer, config) => {
     expect(likenessOf(trainer, config, 1)).toBeNull();
   });
 });
 
 describe('stepsOf', () => {
   test.each([
-    ['the steps of a config', kohya, 500],
-    ['the steps of a process', aiToolkit, 2_000],
-    ['null where epochs replace the steps', { ...kohya, max_train_epochs: 2 }, null],
+    ['max_train_steps of a kohya config', kohya, 500],
+    ['the steps of a process in an ai-toolkit config', aiToolkit, 2_000],
+    ['null when epochs replace the steps', { ...kohya, max_train_epochs: 2 }, null],
     ['null without steps', onetrainer, null],
-    ['null for steps that are no number', { ...kohya, max_train_steps: 'many' }, null],
+    ['null for steps that are not a number', { ...kohya, max_train_steps: 'many' }, null],
   ])('returns %s', (_title, config, steps) => {
     expect(stepsOf(trainerFor(config).name, config)).toBe(steps);
   });

@@ -3,7 +3,7 @@ import { configTextIn, formatOf, parseConfigText, parseFailure } from '../../../
 
 type ConfigFormat = Parameters<typeof parseConfigText>[1];
 
-/** Returns the value of the text, or the message of its error. */
+/** Returns the parsed value of the text, or the message of the parse error. */
 const parse = (text: string, format: ConfigFormat): unknown => {
   const result = parseConfigText(text, format);
   return result.ok ? result.value : parseFailure(result);
@@ -61,11 +61,11 @@ describe('parseConfigText', () => {
       'line 2, column 1: trying to redefine an already defined table or value',
     ],
     ['an unfinished TOML string', 'toml', 'a = "x', 'line 1, column 5: unfinished string'],
-  ])('reports line and column of %s', (_title, format, text, message) => {
+  ])('reports the line, the column and the problem of %s', (_title, format, text, message) => {
     expect(parse(text, format)).toBe(message);
   });
 
-  test('refuses aliases that expand to millions of values', () => {
+  test('refuses YAML aliases that expand to millions of values', () => {
     // Each line contains nine aliases of the line before it.
     const lines = ['a: &a [x,x,x,x,x,x,x,x,x]'];
     let previous = 'a';
@@ -78,7 +78,7 @@ describe('parseConfigText', () => {
   });
 });
 
-test('writes TOML with sections and without nulls', () => {
+test('configTextIn writes TOML with sections and omits null values', () => {
   const text = configTextIn(
     { lr: 0.0001, name: 'a "b"', none: null, train: { steps: 10, none: null } },
     'toml',

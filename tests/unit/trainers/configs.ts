@@ -39,7 +39,7 @@ export const kohya = {
   save_every_n_steps: 100,
 };
 
-// A kohya config for Flux names its text encoders and autoencoder, so it needs no script of its own.
+// The keys of the text encoders and the autoencoder identify the Flux script, so this config names no script.
 export const kohyaSections = {
   model: { pretrained_model_name_or_path: 'flux1-dev.safetensors', clip_l: 'l', t5xxl: 't', ae: 'a' },
   data: { train_data_dir: '/data/dog', reg_data_dir: '/data/reg' },

@@ -8,7 +8,7 @@ import {
 } from '../../../trainers/index.ts';
 import { aiToolkit, kohyaSections, onetrainer, simpletuner } from './configs.ts';
 
-// The texts are written like the examples of each trainer: comments, quotes, sections, lists, exponents.
+// The texts imitate the examples of each trainer: comments, quotes, sections, lists, exponents.
 const yaml = `---
 job: extension
 config:
@@ -63,7 +63,7 @@ const json = `{
 }
 `;
 
-/** Opens one field of the form over this text. */
+/** Opens the form field with this name for a config text. Returns functions that read and write the field. */
 function fieldIn(text: string, format: ConfigFormat, name: string) {
   const open = openConfigText(text, format);
   if (open === null) throw new Error('the text cannot be opened');
@@ -74,7 +74,7 @@ function fieldIn(text: string, format: ConfigFormat, name: string) {
   return { read: () => open.read(place), write: (typed: string) => open.write(place, field.kind, typed) };
 }
 
-describe('a form over the text of a config', () => {
+describe('the form for a config text', () => {
   test.each([
     ['yaml', yaml, 'name', 'my_first_lora', 'dog: v2', 'name: "my_first_lora"', 'name: "dog: v2"'],
     ['yaml', yaml, 'rank', '16', '32', 'linear: 16 # rank', 'linear: 32 # rank'],
@@ -97,12 +97,12 @@ describe('a form over the text of a config', () => {
     ['toml', toml, 'resolution', '512', '768,768', '"512"', '"768,768"'],
     ['toml', toml, 'learningRate', '2e-4', '.5', '2e-4   # low', '0.5   # low'],
     ['toml', toml, 'precision', 'bf16', 'fp16', "'bf16'", '"fp16"'],
-    // SimpleTuner's example has numbers in quotes, and its trainer accepts them.
+    // The example config of SimpleTuner has numbers in quotes, which the trainer accepts.
     ['json', json, 'learningRate', '1e-4', '5e-5', '"1e-4"', '"5e-5"'],
     ['json', json, 'steps', '10000', '2000', '10000', '2000'],
     ['json', json, 'prompt', 'a cat, "quoted"', 'a dog', '"a cat, \\"quoted\\""', '"a dog"'],
   ] as const)(
-    'changes only the value in %s (%#: %s → %s)',
+    'changes in %s only the value of the field (case %#)',
     (format, text, name, oldValue, typed, before, after) => {
       const field = fieldIn(text, format, name);
       expect(field.read()).toBe(oldValue);
@@ -123,7 +123,7 @@ describe('a form over the text of a config', () => {
       'train_network.py"\nseed = 7\n',
     ],
     ['toml', `[a]${toml.slice(toml.indexOf('\n\n'))}`, 'seed', '7', '[a]', 'seed = 7\n[a]'],
-  ] as const)('adds a missing key in %s (%#)', (format, text, name, typed, before, after) => {
+  ] as const)('adds a missing key in %s (case %#)', (format, text, name, typed, before, after) => {
     expect(fieldIn(text, format, name).read()).toBe('');
     expect(fieldIn(text, format, name).write(typed)).toBe(text.replace(before, after));
   });
@@ -140,7 +140,7 @@ describe('a form over the text of a config', () => {
     expect(fieldIn(json, 'json', 'seed').write('')).toBe(json);
   });
 
-  test('keeps the line ends of a file from Windows', () => {
+  test('keeps Windows line ends', () => {
     const text = toml.replaceAll('\n', '\r\n');
     expect(fieldIn(text, 'toml', 'seed').write('7')).toBe(text.replace('.py"', '.py"\r\nseed = 7'));
     const windows = yaml.replaceAll('\n', '\r\n');
@@ -152,8 +152,13 @@ describe('a form over the text of a config', () => {
   test.each([
     ['a value in a section that the config lacks', yaml.replace(/ {6}network:[^]*?rank\n/, ''), 'rank', '8'],
     ['the first prompt of a list', yaml, 'prompt', ''],
-    ['a key beside another one on a line', '{config: {name: a, process: [{type: b}]}, job: c}', 'name', ''],
-  ])('refuses a change that the form cannot make in the text: %s', (_title, text, name, typed) => {
+    [
+      'a key on the same line as another key',
+      '{config: {name: a, process: [{type: b}]}, job: c}',
+      'name',
+      '',
+    ],
+  ])('returns null for a change that the form cannot make in the text: %s', (_title, text, name, typed) => {
     expect(fieldIn(text, 'yaml', name).write(typed)).toBeNull();
   });
 

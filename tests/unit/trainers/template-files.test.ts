@@ -15,7 +15,7 @@ const write = (key: string, type: 'text' | 'integer', value: string | number, te
   writeInFile({ path, text }, { key, type }, value);
 
 describe('writeInFile', () => {
-  it('changes one value, and keeps comments and order', () => {
+  it('changes one value, and keeps the comments and the order of the file', () => {
     expect(write('datasets.0.subsets.0.image_dir', 'text', '/data/my cat')).toBe(
       toml.replace('/data/dog', '/data/my cat'),
     );
@@ -28,13 +28,13 @@ describe('writeInFile', () => {
     ['datasets.0.resolution.x', toml, 'd.toml'],
     ['a', 'a: [', 'd.yaml'],
     ['a', 'a', 'captions.txt'],
-  ])('returns null for the key %s, which has no place in the file', (key, text, path) =>
+  ])('returns null when it finds no key %s in the file', (key, text, path) =>
     expect(write(key, 'text', 'x', text, path)).toBeNull(),
   );
 });
 
 describe('secretsOf', () => {
-  it('finds secrets in the config, its dataloader and its files', () => {
+  it('returns the paths of secrets in the config, its dataloader and its files', () => {
     const token = 'hf_0123456789abcdef';
     expect(
       secretsOf({

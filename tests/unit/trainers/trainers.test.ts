@@ -1,4 +1,4 @@
-// The configs look like those that each trainer ships (autumn 2026).
+// The configs imitate the configs that each trainer shipped in autumn 2026.
 import { describe, expect, test } from 'vitest';
 import { dataOf, gather, trainerFor, withPaths } from '../../../trainers/index.ts';
 import { aiToolkit, diffusers, kohya, kohyaSections, onetrainer, simpletuner } from './configs.ts';
@@ -13,12 +13,8 @@ describe('trainerFor', () => {
     ['OneTrainer', onetrainer, 'onetrainer'],
     ['a script of diffusers', diffusers, 'diffusers'],
     ['an unknown program', { lr: 1 }, 'command'],
-    ['the trainer that the config names', { lr: 1, $trainer: 'kohya' }, 'kohya'],
-    [
-      'the trainer that its keys suggest, when it names an unknown one',
-      { ...kohya, $trainer: 'mine' },
-      'kohya',
-    ],
+    ['the trainer named in $trainer', { lr: 1, $trainer: 'kohya' }, 'kohya'],
+    ['the trainer that its keys suggest, when $trainer is unknown', { ...kohya, $trainer: 'mine' }, 'kohya'],
   ])('recognizes a config for %s', (_title, config, name) => {
     expect(trainerFor(config).name).toBe(name);
   });
@@ -42,7 +38,7 @@ describe('checking a config', () => {
       'it does not name its script: add a line such as script = "sdxl_train_network.py"',
     ],
     [
-      'a HunyuanImage config without a network, for which sd-scripts has no script',
+      'a HunyuanImage config without a network, because sd-scripts has no script for it',
       {
         pretrained_model_name_or_path: '/m/hunyuan.safetensors',
         max_train_epochs: 1,
@@ -72,7 +68,7 @@ describe('checking a config', () => {
   );
 });
 
-/** The files that the configs name. */
+/** The contents of the files that the configs name, by path. */
 const texts: Readonly<Record<string, string>> = {
   'config/multidatabackend.json': JSON.stringify([
     { id: 'images', type: 'local', instance_data_dir: 'datasets/dog' },
@@ -101,14 +97,14 @@ async function bundleOf(config: Readonly<Record<string, unknown>>) {
   return gathered.bundle;
 }
 
-describe('gathering files that a config names', () => {
-  test('gathers the dataloader and other files of a SimpleTuner config', async () => {
+describe('gather', () => {
+  test('reads the dataloader and other files that a SimpleTuner config names', async () => {
     const { dataloader, files } = await bundleOf(simpletuner);
     expect(dataloader).toHaveLength(4);
     expect(files).toEqual({ 'config/lycoris_config.json': texts['config/lycoris_config.json'] });
   });
 
-  test('inserts the files into a OneTrainer config', async () => {
+  test('inserts the concepts file into a OneTrainer config', async () => {
     const { config, files } = await bundleOf(onetrainer);
     expect([config['concepts'], files]).toEqual([JSON.parse(String(texts['concepts.json'])), {}]);
   });
@@ -141,7 +137,7 @@ describe('gathering files that a config names', () => {
   });
 });
 
-describe('training data of a config', () => {
+describe('dataOf and withPaths', () => {
   test.each([
     ['the dataloader of SimpleTuner', simpletuner, ['datasets/dog']],
     ['the process of ai-toolkit', aiToolkit, ['/data/dog', '/data/dog-control']],
@@ -149,13 +145,13 @@ describe('training data of a config', () => {
     ["a section of kohya's scripts", kohyaSections, ['/data/dog', '/data/reg']],
     ['the concepts of OneTrainer', onetrainer, ['/data/dog']],
     ['the arguments of a script', diffusers, ['./dog']],
-  ])('finds data paths in %s', async (_title, config, paths) => {
+  ])('find data paths in %s', async (_title, config, paths) => {
     const bundle = await bundleOf(config);
     expect(dataOf(bundle, trainerFor(bundle.config)).map(({ path }) => path)).toEqual(paths);
   });
 
   test.each([simpletuner, aiToolkit, kohya, kohyaSections, onetrainer, diffusers])(
-    'replaces only the data paths in a copy of %j',
+    'replace only the data paths of %j, and restore the original paths',
     async config => {
       const bundle = await bundleOf(config);
       const original = dataOf(bundle, trainerFor(bundle.config));

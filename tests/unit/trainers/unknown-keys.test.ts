@@ -44,13 +44,13 @@ describe.each<readonly [TrainerName, Config, Config, key: string, nearest: strin
   ],
   ['onetrainer', onetrainer, { ...onetrainer, epoch_count: 1, epochss: 3 }, 'epochss', 'epochs'],
 ])('unknown keys of a %s config', (name, right, wrong, key, nearest) => {
-  it('reports nothing when all keys are known', () => expect(unknownIn(name, right)).toEqual([]));
-  it('reports the path of a misspelt key and its nearest name', () =>
+  it('are none when all keys are known', () => expect(unknownIn(name, right)).toEqual([]));
+  it('have the path of a misspelt key and the nearest known key', () =>
     expect(unknownIn(name, wrong)).toContainEqual({ key, nearest }));
 });
 
-describe('unknown keys of a SimpleTuner config', () => {
-  it('accepts dashes before a key, but not inside it', () => {
+describe('unknownKeys for a SimpleTuner config', () => {
+  it('accepts dashes before a key, but not within a key', () => {
     expect(unknownIn('simpletuner', { '--learning_rate': 1 })).toEqual([]);
     expect(unknownIn('simpletuner', { '--learning-rate': 1 })).toEqual([
       { key: 'learning-rate', nearest: 'learning_rate' },
@@ -69,7 +69,7 @@ describe('unknown keys of a SimpleTuner config', () => {
   });
 });
 
-it('ignores keys that ai-toolkit passes to a library or writes into metadata', () => {
+it('reports no keys that ai-toolkit passes to a library or writes into metadata', () => {
   const process = [{ train: { optimizer_params: { weight_decay: 0.1 } } }];
   expect(unknownIn('ai-toolkit', { meta: { any: 'thing' }, config: { process } })).toEqual([]);
 });

@@ -61,7 +61,7 @@ function startUploader(
     uploader.stop();
     await uploader.done;
   });
-  /** A call is `PUT key OFFSET`. */
+  // The server records each upload as `PUT key OFFSET`.
   const sentKeys = () =>
     server.calls.filter(call => call.startsWith('PUT')).map(call => call.replace(/^PUT (.+) \d+$/, '$1'));
   return {
@@ -101,7 +101,7 @@ describe('outputs of a trainer', () => {
     expect(uploader.sentKeys().slice(3)).toEqual(['a.png', 'last.png']);
   });
 
-  it('skips files that the trainer has uploaded itself meanwhile', async () => {
+  it('skips a file that the trainer has uploaded itself, unless the contents differ', async () => {
     const uploader = startUploader();
     uploader.write('a.png', 'a');
     await uploader.sent('a.png');
@@ -133,7 +133,7 @@ describe('outputs of a trainer', () => {
     ]);
   });
 
-  it('skips stored files and checkpoints older than the newest stored one', async () => {
+  it('skips files that the server already has, and checkpoints older than the newest stored checkpoint', async () => {
     const files = {
       'checkpoint-1.bin': 'old',
       'checkpoint-2.bin': 'new',
@@ -151,7 +151,7 @@ describe('outputs of a trainer', () => {
     ]);
   });
 
-  it('reports only a few of the older checkpoints that it skips, if the server lacks them', async () => {
+  it('names only some of the skipped older checkpoints in the log, and none that the server has', async () => {
     const files = Object.fromEntries([1, 2, 3, 4, 5, 6, 7, 8].map(n => [`checkpoint-${n}.bin`, `${n}`]));
     const server = createStorageServer({ 'checkpoint-8.bin': '8', 'checkpoint-7.bin': '7' });
     const uploader = startUploader(server, { files });
@@ -176,7 +176,7 @@ describe('outputs of a trainer', () => {
     expect(uploader.sentKeys()).toEqual(['a.png', 'checkpoint-3.bin']);
   });
 
-  it('skips a file that the trainer uploaded itself at its end', async () => {
+  it('skips a file that the trainer uploaded itself just before its end', async () => {
     const uploader = startUploader();
     uploader.write('a.png', 'a');
     await uploader.sent('a.png');
@@ -187,7 +187,7 @@ describe('outputs of a trainer', () => {
     expect(uploader.sentKeys()).toEqual(['a.png']);
   });
 
-  it('uploads only checkpoints with --upload checkpoints, and uploads nothing without outputs', async () => {
+  it('uploads only checkpoints with --upload checkpoints, and nothing if there are no outputs', async () => {
     const uploader = startUploader(createStorageServer(), {
       which: 'checkpoints',
       files: { 'a.png': 'a', 'checkpoint-1.bin': 'x' },
@@ -231,7 +231,7 @@ describe('uploads to a failing server', () => {
     expect(textOf(uploader.server, 'a')).toBe('a');
   });
 
-  it('reports a file that the server has no room for once, uploads smaller ones, and retries', async () => {
+  it('logs once that the server has no room for a file, uploads other files, and retries the file', async () => {
     const server = createStorageServer();
     const release = server.failAll('PUT large', refusalOf(413));
     const uploader = startUploader(server, { files: { 'large.png': 'large', 'small.png': 'small' } });
@@ -316,7 +316,7 @@ describe('uploads to a failing server', () => {
     ['LIST', refusalOf(401, 'uploads_closed')],
     ['PUT', refusalOf(401, 'uploads_closed')],
     ['LIST', refusalOf(403)],
-  ])('stops when the server closes the uploads (%s: %j)', async (call, fault) => {
+  ])('stops without a retry when the server closes the uploads (%s: %j)', async (call, fault) => {
     const server = createStorageServer();
     server.failAll(call, fault);
     const uploader = startUploader(server, { files: { a: 'a' } });
@@ -326,7 +326,7 @@ describe('uploads to a failing server', () => {
     expect(server.calls.filter(each => each.startsWith(call))).toHaveLength(1);
   });
 
-  it('stops waiting when the server closes the uploads while files are outstanding', async () => {
+  it('stops retrying outstanding files when the server closes the uploads', async () => {
     const server = createStorageServer();
     server.failAll('PUT', refusalOf(413));
     const uploader = startUploader(server, { files: { a: 'a' } });
@@ -336,7 +336,7 @@ describe('uploads to a failing server', () => {
     expect(await uploader.done).toBe(true);
   });
 
-  it('uploads the files to an older server that does not accept outstanding files', async () => {
+  it('uploads files to an older server that has no route for outstanding files', async () => {
     const server = createStorageServer();
     server.failAll('OUTSTANDING', refusalOf(404, 'route_not_found'));
     const uploader = startUploader(server, { files: { a: 'a' } });
@@ -345,7 +345,7 @@ describe('uploads to a failing server', () => {
     expect(textOf(server, 'a')).toBe('a');
   });
 
-  it('tries once to upload the checkpoints of a preempted attempt', async () => {
+  it('tries only once to upload the checkpoints of a preempted attempt', async () => {
     const server = createStorageServer();
     server.failAll('PUT', refusalOf(401, 'upload_token_over'));
     const uploader = startUploader(server, { files: { 'a.png': 'a', 'checkpoint-1.bin': 'x' } });
@@ -355,7 +355,7 @@ describe('uploads to a failing server', () => {
     expect(server.outstanding).toBeNull();
   });
 
-  it('uploads the rest when the server re-adopts the attempt', async () => {
+  it('uploads refused files when the server re-adopts the attempt', async () => {
     const server = createStorageServer();
     const release = server.failAll('PUT', refusalOf(401, 'upload_token_over'));
     const uploader = startUploader(server, { files: { 'a.png': 'a' } });
@@ -384,7 +384,7 @@ describe('images of event files', () => {
     return { root, calls, scan };
   };
 
-  it('uploads images of event files with the other outputs before it reports none outstanding', async () => {
+  it('uploads images of event files and other outputs before it reports that no files are outstanding', async () => {
     const images = createImages(20);
     const uploader = startUploader(createStorageServer(), { images, files: { 'a.png': 'a' } });
     uploader.finish('completed');
@@ -418,7 +418,7 @@ describe('images of event files', () => {
   });
 });
 
-it('reports uploads as unfinished when the agent leaves, and as finished when they are stopped', async () => {
+it('resolves done to false when the agent leaves, and to true when the uploads are stopped', async () => {
   const ended = new AbortController();
   const leaving = startUploader(createStorageServer(), { signal: ended.signal, files: { a: 'a' } });
   ended.abort();

@@ -27,7 +27,7 @@ import { type Bucket, openBucket } from '../bucket.ts';
 const offer = offerOf('j1', 'a1', { upload_endpoint: '/store', upload_token: 'tu_1' });
 const never = new AbortController().signal;
 
-/** A clock whose pauses end immediately, except for the timeout of a call, because the test answers each call. */
+/** A clock whose pauses end immediately. Call timeouts never fire, because the test answers each call. */
 function createOutputsClock(): Clock {
   const instantClock = createInstantClock(60_000);
   return {
@@ -56,7 +56,7 @@ function openOutputs({ url }: Bucket, stateDir = tempFolder(), overrides: Partia
     signal: ended.signal,
     ...overrides,
   });
-  /** The files in which the agent remembers attempts. */
+  /** The names of the files in which the agent stores unfinished attempts. */
   const storedAttempts = (): readonly string[] => (existsSync(folder) ? readdirSync(folder) : []);
   return { outputs, ended, folder, storedAttempts };
 }
@@ -74,7 +74,7 @@ const jobWith = (...names: readonly string[]) => ({
   samplesAreFiles: false,
 });
 
-test('uploads all outputs of a completed attempt, and then forgets it', async () => {
+test('uploads all outputs of a completed attempt, and then forgets the attempt', async () => {
   const bucket = await openBucket();
   const { outputs, folder, storedAttempts } = openOutputs(bucket);
   void outputs.follow(offer, jobWith('a.png', 'ü (1).txt'));
@@ -188,7 +188,7 @@ test('waits only for ended attempts when the agent leaves, and at most for the g
   expect(bucket.files.size).toBe(0);
 });
 
-test('uploads images of event files, also in the next process, and then removes them', async () => {
+test('uploads images of event files, also after an agent restart, and then removes the images', async () => {
   const bucket = await openBucket();
   const stateDir = tempFolder();
   const outputDir = outputDirWith();
@@ -228,7 +228,7 @@ test('extracts no images from event files when only checkpoints are uploaded', a
   expect(existsSync(join(stateDir, 'images'))).toBe(false);
 });
 
-test('extracts no images when the trainer writes them as files, also after a restart', async () => {
+test('extracts no images from event files when the trainer writes samples as files, also after a restart', async () => {
   const bucket = await openBucket();
   const stateDir = tempFolder();
   const outputDir = outputDirWith('sample.png');
@@ -283,7 +283,7 @@ test('reports which checkpoints of an attempt are uploaded, and how long saving 
   expect(outputs.saved(id)).not.toBe('none');
 });
 
-test('leaves out a checkpoint that a killed trainer may have been writing', async () => {
+test('does not upload a checkpoint that a killed trainer may have been writing', async () => {
   const bucket = await openBucket();
   const { outputs, storedAttempts } = openOutputs(bucket);
   void outputs.follow(offer, jobWith('checkpoint-5.bin'));
@@ -293,7 +293,7 @@ test('leaves out a checkpoint that a killed trainer may have been writing', asyn
   await eventually('the attempt is forgotten', () => storedAttempts().length === 0);
 });
 
-test('counts the checkpoints of an attempt that an earlier process of the agent started', async () => {
+test('counts the checkpoints of a running attempt as saved after an agent restart', async () => {
   const bucket = await openBucket();
   const stateDir = tempFolder();
   const now = Date.now();

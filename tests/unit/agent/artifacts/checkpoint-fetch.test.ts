@@ -73,7 +73,7 @@ describe('checkpoint files', () => {
     expect(readdirSync(outputDir)).toEqual([file]);
   });
 
-  it('keeps a checkpoint file that is already there, and replaces one with other content', async () => {
+  it('keeps a complete checkpoint file, and replaces a file with other content', async () => {
     const server = createStorageServer({ [file]: 'right' });
     const outputDir = tempFolder();
     writeFileSync(join(outputDir, file), 'right');
@@ -87,7 +87,7 @@ describe('checkpoint files', () => {
     expect(read(file)).toBe('right');
   });
 
-  it('resumes a download that a broken connection or an earlier attempt left', async () => {
+  it('resumes a download that a broken connection or an earlier attempt left incomplete', async () => {
     const server = createStorageServer({ [file]: '0123456789abcdef' });
     server.fail(`GET ${file}`, 'cut', refusalOf(503), 'cut');
     const { fetched, read } = startFetch(server, file);
@@ -125,7 +125,7 @@ describe('checkpoint files', () => {
     expect(readdirSync(second.outputDir)).toEqual([]);
   });
 
-  it("downloads ai-toolkit's optimizer state with the weights, if there is one", async () => {
+  it("downloads ai-toolkit's optimizer state with the weights if the server has both", async () => {
     const weights = 'dog/dog_000000250.safetensors';
     const server = createStorageServer({
       [weights]: 'weights',
@@ -144,7 +144,7 @@ describe('checkpoint files', () => {
     });
   });
 
-  it('reports a missing checkpoint, and one that the server refuses', async () => {
+  it('reports a checkpoint that is missing or that the server refuses', async () => {
     expect(await startFetch(createStorageServer(), file).fetched).toEqual(
       failure(/neither the file nor checkpoint-manifest.json/),
     );
@@ -153,7 +153,7 @@ describe('checkpoint files', () => {
     expect(await startFetch(refusing, file).fetched).toEqual(failure(/refused with 401/));
   });
 
-  it('stops the download when it is aborted', async () => {
+  it('stops a checkpoint download when it is aborted', async () => {
     const server = createStorageServer({ [file]: '01234567' });
     server.failAll('GET', 'cut');
     const abort = new AbortController();
@@ -163,7 +163,7 @@ describe('checkpoint files', () => {
     expect(await startFetch(server, file, tempFolder(), abort).fetched).toEqual({ kind: 'aborted' });
   });
 
-  it('reports a checkpoint that the disk cannot hold', async () => {
+  it('reports a checkpoint that cannot be written to the disk', async () => {
     const outputDir = join(tempFolder(), 'none');
     expect(await startFetch(createStorageServer({ [file]: 'x' }), file, outputDir).fetched).toEqual(
       failure(/ENOENT/),
@@ -187,7 +187,7 @@ describe('checkpoint folders', () => {
     expect(readdirSync(join(outputDir, folder)).toSorted()).toEqual(['deep', 'empty', 'model.bin']);
   });
 
-  it('keeps valid files of a checkpoint folder, replaces others, and removes extra ones', async () => {
+  it('keeps valid files of a checkpoint folder, replaces invalid files, and removes extra files', async () => {
     const server = createStorageServer(folderWith(files));
     const outputDir = tempFolder();
     mkdirSync(join(outputDir, folder), { recursive: true });
@@ -246,7 +246,7 @@ describe('checkpoint folders', () => {
     },
   );
 
-  it('replaces a link in a checkpoint folder by the real file', async () => {
+  it('replaces a link in a checkpoint folder with the real file', async () => {
     const [outputDir, elsewhere] = [tempFolder(), tempFolder()];
     mkdirSync(join(outputDir, folder), { recursive: true });
     writeFileSync(join(elsewhere, 'model.bin'), 'weights');

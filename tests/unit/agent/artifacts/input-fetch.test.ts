@@ -12,7 +12,7 @@ import {
   type StorageServer,
 } from '../storage-server.ts';
 
-/** An input with these file contents, by path. The first folder of the paths is the path of the input. */
+/** An input with these file contents, by path. The first segment of the paths is the path of the input. */
 const inputOf = (name: string, files: Readonly<Record<string, string>>): OfferedInput => ({
   name,
   path: Object.keys(files)[0]?.split('/')[0] ?? '',
@@ -83,7 +83,7 @@ describe('inputs of a job', () => {
     expect(downloadsOf(server)).toHaveLength(countBefore);
   });
 
-  it('removes the inputs when another job with inputs starts', async () => {
+  it('removes the inputs of the previous job when another job with inputs starts', async () => {
     const server = serverWith(['lora', lora]);
     const { fetched, workDir } = startFetch(server, [inputOf('lora', lora)]);
     await fetched;

@@ -83,7 +83,7 @@ test('lists complete checkpoints first when there are too many files', async () 
     for (const folder of ['checkpoint-1/', 'x/checkpoint-2/'])
       expect([0, 10]).toContain(keys.filter(key => key.startsWith(folder)).length);
   }
-  // The limit counts folders too: three at the top and one below.
+  // The limit counts the 65 files and the 4 folders.
   expect(await keysWithin(69)).toHaveLength(65);
   expect((await walkOutputs(root, 69)).flaws).toEqual([]);
   expect((await walkOutputs(root, 68)).flaws).toEqual([expect.stringMatching(/more than 68 files/)]);

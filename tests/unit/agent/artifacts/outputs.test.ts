@@ -14,7 +14,7 @@ const file = (bytes = 1, changedAt = 1): Found => ({ bytes, changedAt });
 const outputs = (...keys: readonly string[]) => outputsOf(new Map(keys.map(key => [key, file()])));
 
 describe('outputs', () => {
-  it('groups files into outputs, and each checkpoint folder into one output', () => {
+  it('groups the files of a checkpoint folder into one output, and turns each other file into an output', () => {
     const keys = [
       'checkpoint-500/b',
       'checkpoint-000600.bin',
@@ -101,7 +101,7 @@ describe('planned uploads', () => {
     expect(planned({ files, laterMs: 0, isOver: true })).toHaveLength(5);
   });
 
-  it('plans the event files of TensorBoard although they grow, and only them for a run that was stopped', () => {
+  it('plans growing event files of TensorBoard, and only event files for a stopped run', () => {
     const events = 'logs/events.out.tfevents.1.vm.2.0';
     const all = { ...files, [events]: file(), 'checkpoint-10/events.out.tfevents.1.vm.2.0': file() };
     expect(planned({ files: all, laterMs: 0 })).toEqual([events]);
@@ -148,34 +148,38 @@ describe('planned uploads', () => {
   /** The time of the scan, and of the last upload. */
   const at = 1_000_000;
 
-  it.each<[string, UploadCase, boolean]>([
-    ['an output that was uploaded unchanged', { results: { 'a.png': { at, result: 'uploaded' } } }, false],
+  it.each<[string, boolean, UploadCase]>([
+    [
+      'an output that has not changed since its upload',
+      false,
+      { results: { 'a.png': { at, result: 'uploaded' } } },
+    ],
     [
       'an output that has changed since its upload',
-      { results: { 'a.png': { at, result: 'uploaded', mark: 'before' } } },
       true,
+      { results: { 'a.png': { at, result: 'uploaded', mark: 'before' } } },
     ],
     [
       'an output that the server refused',
+      false,
       { results: { 'a.png': { at, result: 'refused' } }, isOver: true },
-      false,
     ],
-    ['an output without room on the server', { results: { 'a.png': { at, result: 'no_room' } } }, false],
+    ['an output that the server had no room for', false, { results: { 'a.png': { at, result: 'no_room' } } }],
     [
-      'an output without room, five minutes later',
-      { results: { 'a.png': { at, result: 'no_room' } }, laterMs: 300_000 },
+      'an output that the server had no room for five minutes ago',
       true,
+      { results: { 'a.png': { at, result: 'no_room' } }, laterMs: 300_000 },
     ],
     [
-      'an output without room, after the run',
-      { results: { 'a.png': { at, result: 'no_room' } }, laterMs: 300_000, isOver: true },
+      'an output that the server had no room for, after the run',
       false,
+      { results: { 'a.png': { at, result: 'no_room' } }, laterMs: 300_000, isOver: true },
     ],
-  ])('plans uploads correctly for %s', (_title, uploadCase, isPlanned) => {
+  ])('plans an upload for %s: %s', (_title, isPlanned, uploadCase) => {
     expect(planned({ files: { 'a.png': file() }, ...uploadCase })).toEqual(isPlanned ? ['a.png'] : []);
   });
 
-  it('plans a growing file every five minutes, and after the run', () => {
+  it('plans a growing file again every five minutes, and after the run', () => {
     const uploadCase = {
       files: { 'log.txt': file() },
       results: { 'log.txt': { at, result: 'uploaded', mark: 'shorter' } },

@@ -8,7 +8,7 @@ import { openStorage, type Storage } from '../../../../agent/artifacts/storage.t
 import { decide } from '../../../../agent/retry/decisions.ts';
 import { createInstantClock, sha256Of } from '../storage-server.ts';
 
-/** Opens a storage client for an orchestrator that answers in this way. */
+/** Opens a storage client for an orchestrator whose responses `answer` writes. */
 async function openTestStorage(
   answer: RequestListener,
   clock = systemClock,
@@ -64,7 +64,7 @@ test.each<[string, Readonly<Record<string, string>>]>([
   });
 });
 
-test.each(['', 'null', '<html>', '{"Contents":[{}]}'])('rejects the list %j', async text => {
+test.each(['', 'null', '<html>', '{"Contents":[{}]}'])('rejects %j as a list of stored files', async text => {
   const storage = await openTestStorage((_request, response) => void response.end(text));
   expect(await storage.list(neverAborted)).toMatchObject({ ok: false });
 });
@@ -114,7 +114,7 @@ const refuseRotated = (response: ServerResponse): void => {
   response.end(JSON.stringify({ ...problem, code: 'upload_token_rotated' }));
 };
 
-test('repeats a call once with a new token after a rotation, and keeps that token', async () => {
+test('repeats a call once with the new token after a rotation, and uses that token afterwards', async () => {
   const requests: unknown[] = [];
   const storage = await openTestStorage(
     (request, response) => {
@@ -153,7 +153,7 @@ test('gets a new token when a HEAD call is refused', async () => {
   expect(await storage.progress('a', neverAborted)).toEqual({ ok: true, value: null });
 });
 
-test('retries an upload while no new token is available', async () => {
+test('returns a retryable failure when the token was rotated and no new token is available', async () => {
   let calls = 0;
   const storage = await openTestStorage((_request, response) => {
     calls += 1;
@@ -168,7 +168,7 @@ test.each([
   ['progress', 20_000],
   ['report', 20_000],
   ['put', 120_000],
-] as const)('gives up a %s call without an answer after %s ms', async (call, ms) => {
+] as const)('gives up on an unanswered %s call after %s ms', async (call, ms) => {
   const waits: number[] = [];
   const clock: Clock = {
     ...systemClock,
@@ -191,7 +191,7 @@ test.each([
 test.each([
   ['7', 7_000],
   ['Tue, 24 Nov 2026 12:00:00 GMT', undefined],
-])('reads the header Retry-After: %s of a refusal as %s ms', async (value, retryAfterMs) => {
+])('reads Retry-After: %s in a refusal as %s ms', async (value, retryAfterMs) => {
   const storage = await openTestStorage((_request, response) => {
     response.writeHead(503, { 'retry-after': value }).end();
   });

@@ -74,7 +74,7 @@ describe('uploadFile', () => {
     expect(server.files.get('key')?.toString()).toBe('abcdefghijklmnop');
   });
 
-  it('uploads a large file in parts, and resumes after the stored ones', async () => {
+  it('uploads a large file in parts, and resumes after the stored parts', async () => {
     const server = createStorageServer();
     server.fail('PUT key 4', 'cut', 'cut');
     const text = 'abcdefghijklmnop';
@@ -142,7 +142,7 @@ describe('uploadFile', () => {
         kind: 'no_room',
         why: `A proxy between this worker and the server ${failure} an upload of 5 bytes (${status}): ${remedy} (docs/network.md)`,
       });
-      // 413 is permanent, so it is not repeated; the other errors are usually temporary.
+      // The upload is not repeated after 413, which is permanent. The other errors are usually temporary.
       expect(server.calls).toHaveLength(status === 413 ? 1 : 6);
     },
   );
@@ -155,14 +155,17 @@ describe('uploadFile', () => {
     });
   });
 
-  it.each(['PUT', 'HEAD'])('repeats an upload that a proxy delays for a moment (%s)', async call => {
-    const server = createStorageServer();
-    const busy = [502, 503, 504, 429, 502].map(proxyAnswerOf);
-    server.fail(call, ...busy);
-    const text = 'much larger than that';
-    expect(await uploadFile(sourceOf(text), depsFor(server))).toEqual({ kind: 'uploaded' });
-    expect(server.files.get('key')?.toString()).toBe(text);
-  });
+  it.each(['PUT', 'HEAD'])(
+    'repeats an upload until a proxy that fails temporarily accepts it (%s)',
+    async call => {
+      const server = createStorageServer();
+      const busy = [502, 503, 504, 429, 502].map(proxyAnswerOf);
+      server.fail(call, ...busy);
+      const text = 'much larger than that';
+      expect(await uploadFile(sourceOf(text), depsFor(server))).toEqual({ kind: 'uploaded' });
+      expect(server.files.get('key')?.toString()).toBe(text);
+    },
+  );
 
   it('counts failures of a proxy separately for each part', async () => {
     const server = createStorageServer();
@@ -194,7 +197,7 @@ describe('uploadFile', () => {
     expect(await uploadFile(shorter, depsFor(server))).toEqual({ kind: 'changed' });
   });
 
-  it('reports a file that cannot be read', async () => {
+  it('returns changed or refused for a file that cannot be read', async () => {
     const source = { ...sourceOf('x'), path: tempFolder() };
     expect(await uploadFile(source, depsFor(createStorageServer()))).toMatchObject({
       kind: expect.stringMatching(/changed|refused/) as string,

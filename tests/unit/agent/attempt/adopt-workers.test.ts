@@ -37,7 +37,7 @@ function createFixture(rank: number) {
   writeExit(run, exit);
   const deps = { ownCommand: [], processes: ownProcesses({}), clock };
   const shipped: string[] = [];
-  const logs = () =>
+  const createLogs = () =>
     createAttemptLogs({
       state,
       ship: async (_job, chunk) => {
@@ -51,7 +51,16 @@ function createFixture(rank: number) {
       log: () => {},
       signal: new AbortController().signal,
     });
-  return { state, clock, run, logFile, deps, shipped, logs, runFolders: () => readdirSync(state.runsDir) };
+  return {
+    state,
+    clock,
+    run,
+    logFile,
+    deps,
+    shipped,
+    createLogs,
+    runFolders: () => readdirSync(state.runsDir),
+  };
 }
 
 /** Resumes the run in a job slot. `followed` lists the log and the curve that the slot sends. */
@@ -70,7 +79,7 @@ async function resumeInSlot(found: Found | null) {
   return { ...fixture, followed };
 }
 
-describe('runs of a worker that is not the first of its attempt', () => {
+describe('adopted runs of an attempt on several workers', () => {
   it('stores the rank of a run on disk', () => {
     const { run } = createFixture(2);
     expect(readTask(run)?.rank).toBe(2);
@@ -81,7 +90,7 @@ describe('runs of a worker that is not the first of its attempt', () => {
   it.each([
     [0, ['curve', 'log']],
     [1, []],
-  ])('reports the end of an adopted run of rank %d', async (rank, expectedToFollow) => {
+  ])('reports the end of an adopted run of rank %d, and sends %j', async (rank, expectedToFollow) => {
     const { clock, deps, state } = createFixture(rank);
     const { reports, followed } = await resumeInSlot(await findRun(state.runsDir, deps));
     await until(async () => {
@@ -97,7 +106,7 @@ describe('runs of a worker that is not the first of its attempt', () => {
   it.each([
     [0, ['log', 'curve', 'log']],
     [1, []],
-  ])('sends a kept report of rank %d', async (rank, expectedToFollow) => {
+  ])('sends a stored report of rank %d, and %j', async (rank, expectedToFollow) => {
     const { deps, state } = createFixture(rank);
     state.keepReport({ jobId: jobId('j1'), attemptId: attemptId('a1'), body: { status: 'failed' } });
     const { reports, followed } = await resumeInSlot(await findRun(state.runsDir, deps));
@@ -105,9 +114,9 @@ describe('runs of a worker that is not the first of its attempt', () => {
     expect(followed).toEqual(expectedToFollow);
   });
 
-  it('leaves the log in the folder of the job, and removes the run once its end is reported', async () => {
-    const { logs, clock, shipped, runFolders, logFile } = createFixture(1);
-    const attemptLogs = logs();
+  it('uploads no log of rank 1, and removes only its run folder after the end is reported', async () => {
+    const { createLogs, clock, shipped, runFolders, logFile } = createFixture(1);
+    const attemptLogs = createLogs();
     attemptLogs.follow(attemptId('a1'), []);
     attemptLogs.finish(attemptId('a1'));
     await clock.advance(60_000);
@@ -117,8 +126,8 @@ describe('runs of a worker that is not the first of its attempt', () => {
     expect([shipped, runFolders(), existsSync(logFile)]).toEqual([[], [], true]);
   });
 
-  it('sends no log or curve of a run whose end an earlier process reported', async () => {
-    const { run, deps, state, logs, clock, shipped, runFolders } = createFixture(1);
+  it('sends no log or curve of rank 1 when an earlier process has reported the end', async () => {
+    const { run, deps, state, createLogs, clock, shipped, runFolders } = createFixture(1);
     acknowledgeRun(run);
     const followed: string[] = [];
     for (const found of findAcknowledged(state.runsDir, deps))
@@ -128,7 +137,7 @@ describe('runs of a worker that is not the first of its attempt', () => {
           return { ready: Promise.resolve(), note: () => {}, finish: () => {}, done: Promise.resolve(true) };
         },
       });
-    logs().resume();
+    createLogs().resume();
     await clock.advance(60_000);
     expect([followed, shipped, runFolders()]).toEqual([[], [], []]);
   });

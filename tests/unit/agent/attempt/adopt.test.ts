@@ -85,7 +85,7 @@ describe('runs of an earlier agent process', () => {
     expect(await createFixture([]).find()).toBeNull();
   });
 
-  it('finds a running training with the order it was given', async () => {
+  it('finds a running training, and the last order to its guard', async () => {
     const { find, leaveRun, runFolders, signals } = createFixture([guard, trainer]);
     const run = addGuard(leaveRun('a1'));
     expect(await find()).toMatchObject({
@@ -108,7 +108,7 @@ describe('runs of an earlier agent process', () => {
     expect(runFolders()).toEqual(['a1']);
   });
 
-  it('finds a kept report before anything else', async () => {
+  it('finds a stored report together with its ended run', async () => {
     const { state, find, leaveRun } = createFixture([guard, trainer]);
     writeExit(addGuard(leaveRun('a1')), exit);
     const report = { jobId: jobId('j1'), attemptId: attemptId('a1'), body: { status: 'failed' as const } };
@@ -120,7 +120,7 @@ describe('runs of an earlier agent process', () => {
     });
   });
 
-  it('finds a kept report of a job that was never started', async () => {
+  it('finds a stored report of a job that never started', async () => {
     const { state, find } = createFixture([]);
     const report = { jobId: jobId('j1'), attemptId: attemptId('a1'), body: { status: 'failed' as const } };
     state.keepReport(report);
@@ -142,7 +142,7 @@ describe('runs of an earlier agent process', () => {
 });
 
 describe('runs without a guard', () => {
-  it('ends a training that lost its guard, with its children, and reports nothing', async () => {
+  it('kills the process group of a training that lost its guard, and finds no run', async () => {
     const { find, leaveRun, runFolders, signals } = createFixture([trainer]);
     addGuard(leaveRun('a1'));
     expect(await find()).toBeNull();
@@ -164,7 +164,7 @@ describe('runs without a guard', () => {
     },
   );
 
-  it('cancels a run whose guard has not started yet, so that a late guard finds it taken', async () => {
+  it('removes a run whose guard has not started, and lets no late guard take the run', async () => {
     const { find, leaveRun, runFolders } = createFixture([]);
     const run = leaveRun('a1');
     expect(await find()).toBeNull();
@@ -172,7 +172,7 @@ describe('runs without a guard', () => {
     expect(takeRun(run, guard)).toBe(false);
   });
 
-  it('gives up a run whose guard file stays unreadable', async () => {
+  it('removes a run whose guard file stays unreadable', async () => {
     const { find, leaveRun, runFolders } = createFixture([guard]);
     const run = leaveRun('a1');
     writeFileSync(join(run.path, 'guard.json'), '{"pid":');
@@ -197,7 +197,7 @@ it('stops a guard whose task cannot be read', async () => {
   expect([fixture.runFolders(), fixture.signals]).toEqual([[], []]);
 });
 
-it('adopts a running training first, and keeps a report for the next start', async () => {
+it('adopts a running training before a stored report, and keeps the report for the next start', async () => {
   const { state, find, leaveRun, runFolders } = createFixture([guard, trainer]);
   const report = { jobId: jobId('j0'), attemptId: attemptId('a0'), body: { status: 'failed' as const } };
   state.keepReport(report);
@@ -207,7 +207,7 @@ it('adopts a running training first, and keeps a report for the next start', asy
   expect(runFolders()).toEqual(['a0', 'a1']);
 });
 
-it('stops the second of two running trainings', async () => {
+it('adopts the first of two running trainings, and abandons the second', async () => {
   const { find, leaveRun } = createFixture([guard, trainer]);
   addGuard(leaveRun('a1'));
   const second = addGuard(leaveRun('a2'));

@@ -67,7 +67,7 @@ describe('endReport', () => {
       { cause: 'start_failed', error: 'No trainer found' },
     ],
     [
-      'without SimpleTuner',
+      'on a machine without SimpleTuner',
       exit({ code: 1, tail: "No module named 'simpletuner'" }),
       null,
       { cause: 'start_failed', error: expect.stringMatching(/^No trainer found: SimpleTuner/) },
@@ -79,7 +79,7 @@ describe('endReport', () => {
       { cause: 'worker_lost', error: expect.stringContaining('ended unexpectedly') },
     ],
     ['that was cancelled, and whose guard is gone', null, 'cancel', { status: 'cancelled' }],
-  ])('reports the right end of a run %s', (_title, record, order, expected) => {
+  ])('reports the status and the cause of a run %s', (_title, record, order, expected) => {
     const report = endReport(record, order);
     expect(report).toMatchObject(expected);
     expect(StatusReport.safeParse(report).success).toBe(true);

@@ -28,7 +28,7 @@ describe('stage of a run', () => {
 });
 
 describe('newest line', () => {
-  it('is the last line that is neither blank nor a progress bar', () => {
+  it('returns the last line that is neither blank nor a progress bar', () => {
     expect(read('one\ntwo\n\n   \n 50%|█| 1/2 [00:01<00:01, 1.00s/it]\r').line).toBe('two');
     expect(read('').line).toBeNull();
   });

@@ -15,7 +15,7 @@ afterEach(() => void vi.useRealTimers());
 function startReport(answers: readonly Result[], random = 1) {
   const { calls, answer } = scriptAnswers<Parameters<ApiClient['report']>, Result>(answers);
   const troubles: CallFailure[] = [];
-  /** The times of all tries, in ms from the first one. */
+  /** The times of all tries, in ms since the first try. */
   const triesAt: number[] = [];
   const startedAt = Date.now();
   const report = createReporter({
@@ -34,7 +34,7 @@ function startReport(answers: readonly Result[], random = 1) {
   return { answered, calls, troubles, triesAt, abort };
 }
 
-it('sends a report once when it is accepted, with its attempt', async () => {
+it('sends an accepted report only once, with its attempt', async () => {
   const { answered, calls, troubles } = startReport([accepted]);
   expect(await answered).toBe('taken');
   expect(calls).toEqual([['j1', 'a1', { status: 'completed', exit_code: 0 }]]);
@@ -62,7 +62,7 @@ describe('temporary failures', () => {
     expect(troubles).toEqual([failure, failure]);
   });
 
-  it('repeats a report as long as needed, at most 5.1 s apart', async () => {
+  it('repeats a report until it is aborted, at most 5.1 s apart', async () => {
     const { triesAt, abort } = startReport([failed(unreachable())]);
     await vi.advanceTimersByTimeAsync(3_600_000);
     abort.abort();
@@ -70,7 +70,7 @@ describe('temporary failures', () => {
     expect(triesAt.at(-1)).toBeGreaterThan(3_600_000 - 5_100);
   });
 
-  it('pauses between all tries of a report', async () => {
+  it('pauses at least 100 ms between the tries of a report', async () => {
     const { triesAt, abort } = startReport([failed(unreachable())], 0);
     await vi.advanceTimersByTimeAsync(1_000);
     abort.abort();
@@ -95,7 +95,7 @@ describe('final refusals', () => {
 });
 
 describe('aborted reports', () => {
-  it('stops immediately when aborted while waiting for the next try', async () => {
+  it('stops retrying a report immediately when aborted', async () => {
     const { answered, calls, abort } = startReport([failed(unreachable())]);
     await vi.advanceTimersByTimeAsync(100);
     abort.abort();
@@ -103,7 +103,7 @@ describe('aborted reports', () => {
     expect(calls).toHaveLength(1);
   });
 
-  it('sends nothing when aborted before the start', async () => {
+  it('sends no report when aborted before the start', async () => {
     const report = createReporter({
       clock: systemClock,
       api: { report: () => Promise.reject(new Error('sent')) },

@@ -1,4 +1,4 @@
-/** Jobs that continue from a checkpoint of another job, with each trainer. */
+/** Tests that each trainer finds the checkpoint of another job from which its job continues. */
 import { mkdirSync, readFileSync, symlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
@@ -14,7 +14,7 @@ const inputOf = (path: string): NonNullable<JobOffer['inputs']> => [
   { name: 'base', path, files: [{ path, ...file }] },
 ];
 
-function prepared(name: TrainerName, path: string, config: object, more: Partial<JobOffer> = {}) {
+function prepareFor(name: TrainerName, path: string, config: object, more: Partial<JobOffer> = {}) {
   const folder = tempFolder();
   mkdirSync(join(folder, 'venv/bin'), { recursive: true });
   const python = writeFile(join(folder, 'venv/bin'), 'python', '#!/bin/sh\n', 0o755);
@@ -54,28 +54,30 @@ describe('a job that continues from a checkpoint of another job', () => {
       {},
     ],
     ['diffusers', diffusers, 'checkpoint-500', 'checkpoint-500', { resume_from_checkpoint: 'latest' }],
-  ])('puts it where %s looks for it', (name, config, path, place, written) => {
-    const made = prepared(name, path, { ...config, $resume });
-    const { outputDir, folder } = made.job;
-    expect(made.job.resumeInput).toEqual({ from: join(folder, 'inputs/base', path), to: place });
-    expect(made.job.env['TRAINYARD_RESUME_FROM']).toBe(join(outputDir, place));
+  ])('places the input checkpoint where %s looks for it', (name, config, path, place, written) => {
+    const prepared = prepareFor(name, path, { ...config, $resume });
+    const { outputDir, folder } = prepared.job;
+    expect(prepared.job.resumeInput).toEqual({ from: join(folder, 'inputs/base', path), to: place });
+    expect(prepared.job.env['TRAINYARD_RESUME_FROM']).toBe(join(outputDir, place));
     const expected = JSON.parse(JSON.stringify(written).replace('PLACE', join(outputDir, place)));
-    expect(made.config).toMatchObject(expected);
-    expect(made.config).not.toHaveProperty('$resume');
+    expect(prepared.config).toMatchObject(expected);
+    expect(prepared.config).not.toHaveProperty('$resume');
   });
 
-  it("passes it to the owner's command, and understands the key of SimpleTuner", () => {
-    const { job } = prepared('command', 'epoch-3.pt', { $resume });
+  it("passes the input checkpoint to the owner's command, and accepts an input in SimpleTuner's own key", () => {
+    const { job } = prepareFor('command', 'epoch-3.pt', { $resume });
     expect(job.argv).toEqual(['train', join(job.outputDir, 'epoch-3.pt')]);
     const own = { ...simpletuner, resume_from_checkpoint: '{{inputs.base}}/checkpoint-7' };
-    const made = prepared('simpletuner', 'run', own);
-    expect(made.job.resumeInput?.to).toBe('checkpoint-7');
-    expect(made.config).toMatchObject({ resume_from_checkpoint: join(made.job.outputDir, 'checkpoint-7') });
+    const prepared = prepareFor('simpletuner', 'run', own);
+    expect(prepared.job.resumeInput?.to).toBe('checkpoint-7');
+    expect(prepared.config).toMatchObject({
+      resume_from_checkpoint: join(prepared.job.outputDir, 'checkpoint-7'),
+    });
   });
 
-  it('ignores it for an attempt that continues from a checkpoint of its own', () => {
+  it('ignores the input checkpoint when the job already has its own checkpoint', () => {
     const resume = { checkpoint: 'checkpoint-900', step: 900 };
-    const { job, config } = prepared(
+    const { job, config } = prepareFor(
       'simpletuner',
       'checkpoint-500',
       { ...simpletuner, $resume },
@@ -85,8 +87,8 @@ describe('a job that continues from a checkpoint of another job', () => {
     expect(config).toMatchObject({ resume_from_checkpoint: join(job.outputDir, 'checkpoint-900') });
   });
 
-  it('never takes files outside the folder of the inputs', () => {
-    const { job } = prepared('command', 'epoch-3.pt', { $resume: '{{inputs.base}}/../../../../etc' });
+  it('ignores $resume when it leads outside the folder of the inputs', () => {
+    const { job } = prepareFor('command', 'epoch-3.pt', { $resume: '{{inputs.base}}/../../../../etc' });
     expect(job.resumeInput).toBeUndefined();
     expect(job.argv).toEqual(['train', '']);
   });
@@ -103,7 +105,7 @@ describe('placeResumeInput', () => {
     expect(readFileSync(join(output, 'backup/x/state.json'), 'utf8')).toBe('1');
   });
 
-  it('follows no links', async () => {
+  it('rejects an input that contains a symbolic link', async () => {
     const from = tempFolder();
     symlinkSync('/etc', join(from, 'etc'));
     await expect(placeResumeInput({ from, to: 'x' }, tempFolder())).rejects.toThrow(/neither a file nor/);

@@ -21,7 +21,7 @@ describe('output of a trainer', () => {
     expect(exit.tail).toContain('RuntimeError: out of memory');
   });
 
-  it('reads progress from both streams, and does not count it as lines', async () => {
+  it('reads progress from both output streams, and excludes JSON progress from the lines', async () => {
     const script = `
       console.log('loading');
       console.log(JSON.stringify({ type: 'progress', step: 1, total_steps: 4, loss: 0.5 }));
@@ -47,7 +47,7 @@ describe('output of a trainer', () => {
     expect(links).toEqual([{ kind: 'wandb', url: 'https://wandb.ai/a/b/runs/c' }]);
   });
 
-  it('reads output up to the last moment, and completes the log', async () => {
+  it('reads and logs all output up to the end of the trainer', async () => {
     const folder = tempFolder();
     const job = scriptJob(folder, `process.stdout.write('x'.repeat(999_999) + '\\n'); console.error('last')`);
     const { lines } = await runToEnd(job);
@@ -67,7 +67,7 @@ describe('output of a trainer', () => {
   });
 });
 
-it('reports a missing command as the end of the run, and leaves no log', async () => {
+it('ends the run with a start error when the command is missing, and creates no log', async () => {
   const folder = tempFolder();
   const job = { ...scriptJob(folder, ''), argv: [join(folder, 'none')] };
   const { exit } = await runToEnd(job);
@@ -81,7 +81,7 @@ it('reports a missing command as the end of the run, and leaves no log', async (
   expect(() => statSync(job.logFile)).toThrow('ENOENT');
 });
 
-it('keeps the output of a run that was stopped', async () => {
+it('returns the end of the output of a stopped run', async () => {
   const firstLine = Promise.withResolvers<string>();
   const job = scriptJob(tempFolder(), `console.log('ready'); setInterval(() => {}, 1000)`);
   const run = startGuardInProcess(job).attend({ onLine: firstLine.resolve });
@@ -127,7 +127,7 @@ describe('large outputs', () => {
     expect(peak - before).toBeLessThan(300 * mib);
   });
 
-  it('cuts a line of 20 MiB when it reports it, and logs it completely', async () => {
+  it('cuts a line of 20 MiB in the reported output, and logs the whole line', async () => {
     const job = scriptJob(tempFolder(), `process.stdout.write('x'.repeat(${20 * mib}))`);
     const { exit, lines } = await runToEnd(job);
     expect(lines.map(line => line.length)).toEqual([64 * 1024]);

@@ -39,7 +39,7 @@ describe('a job on several nodes', () => {
   test('starts the same command on each node with srun', () => {
     const { argv, ...rest } = onNodes(job, nodes, 8);
     expect(argv.slice(0, 2)).toEqual(['bash', '-c']);
-    // The arguments before contain the script that bash runs.
+    // The skipped arguments contain the script that bash runs.
     expect(argv.slice(5)).toEqual([
       '/shared/j_1/first-rank.pid',
       '--overlap --nodes=3 --ntasks=3 --ntasks-per-node=1 --mpi=none --kill-on-bad-exit=1 --disable-status',
@@ -111,7 +111,7 @@ describe('trainers on several nodes', () => {
   });
 });
 
-describe('the folder of a job on several nodes', () => {
+describe('shared folder of a job on several nodes', () => {
   const exited = (stdout: string, code = 0, stderr = ''): CommandResult => ({
     kind: 'exited',
     code,
@@ -121,7 +121,7 @@ describe('the folder of a job on several nodes', () => {
   const check = async (result: CommandResult) => {
     const folder = tempFolder();
     const commands: string[] = [];
-    /** Records the options of srun, and whether the file that it looks for exists. */
+    /** Records the options of srun, and whether the file exists that each node looks for. */
     const run = async (_command: string, args: readonly string[]): Promise<CommandResult> => {
       commands.push(`${args.slice(0, 4).join(' ')} ${existsSync(args.at(-1) ?? '')}`);
       return result;
@@ -136,11 +136,11 @@ describe('the folder of a job on several nodes', () => {
     }
   };
 
-  test('is checked on each node', async () => {
+  test('checks on each node that the job folder is visible', async () => {
     expect(await check(exited(''))).toEqual(['--overlap --nodes=3 --ntasks=3 --ntasks-per-node=1 true']);
   });
 
-  test('causes an error that names the nodes without access and the remedy', async () => {
+  test('throws an error that names the nodes without access, and the remedy', async () => {
     expect(await check(exited('node-3\nnode-2\n'))).toBe(
       "node node-2, node-3 cannot see the job's folder FOLDER. A job on several nodes needs a folder that all of them share: " +
         'add --work-dir FOLDER to worker_options of the pool',
@@ -150,11 +150,11 @@ describe('the folder of a job on several nodes', () => {
   test.each<[CommandResult, string]>([
     [exited('', 1, 'srun: error: Unable to create step\n'), 'srun: error: Unable to create step'],
     [{ kind: 'missing' }, 'srun: missing'],
-  ])('causes an error with the reason why srun fails: %j', async (result, reason) => {
+  ])('throws an error with the reason when srun fails: %j', async (result, reason) => {
     expect(await check(result)).toBe(`the 3 nodes of the allocation cannot be used: ${reason}`);
   });
 
-  test('contains the pid of the trainer on the first node, which receives requests', async () => {
+  test('finds the trainer on the first node by the pid in the job folder', async () => {
     const folder = tempFolder();
     const processes = { identify: async (pid: number) => ({ pid, start: '1' }) };
     expect(await firstRankOf(folder, processes)).toBeNull();

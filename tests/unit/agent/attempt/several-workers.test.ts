@@ -55,7 +55,7 @@ describe('trainers on several workers', () => {
     expect(env).toMatchObject({ WORLD_SIZE: '3', RANK: '1', TRAINYARD_PROCESSES_PER_NODE: '1' });
   });
 
-  it("adds its options to the owner's accelerate configuration of SimpleTuner", () => {
+  it("adds the options for several machines to the owner's accelerate configuration of SimpleTuner", () => {
     const rig = { ...withSimpletuner, allowedConfigKeys: ['accelerate_config'] };
     const { argv } = prepareAccepted({ ...simpletuner, accelerate_config: '/etc/accelerate.yaml' }, rig);
     expect(argv).toEqual(
@@ -63,7 +63,7 @@ describe('trainers on several workers', () => {
     );
   });
 
-  it("changes only the environment for the owner's own command, and overrides the worker's variables", () => {
+  it("passes the rendezvous to the owner's command in variables that override the worker's", () => {
     const env = { PATH: '/bin', MASTER_ADDR: 'elsewhere', RANK: '9' };
     const job = prepareAccepted(
       { steps: 1 },
@@ -88,12 +88,12 @@ describe('trainers on several workers', () => {
     ['the self-test', { trainer: 'selftest' }, {}, 'The built-in trainings run on one machine'],
     ['the sample training', { trainer: 'digits' }, {}, 'The built-in trainings run on one machine'],
     [
-      'a worker with several nodes of its own',
+      'a worker that itself has several nodes',
       kohya,
       { ...withCheckout('kohya'), nodes: { count: 2, ...rendezvous } },
       'This worker trains on all nodes of its allocation, and not together with other workers',
     ],
-  ])('refuses %s with the reason', (_title, config, rig, reason) => {
+  ])('refuses %s for a job on several workers, with the reason', (_title, config, rig, reason) => {
     expect(prepare(config, rig)).toContain(reason);
   });
 

@@ -14,7 +14,7 @@ import { attemptId, jobId, scriptJob, tempFolder } from '../builders.ts';
 import { startGuardInProcess, processes } from '../guard-fixture.ts';
 import { isAlive, until } from '../guard-rig.ts';
 
-const held = { jobId: jobId('j1'), attemptId: attemptId('a1') };
+const origin = { jobId: jobId('j1'), attemptId: attemptId('a1') };
 /** A trainer that runs until it is stopped. */
 const stay = `console.log('ready'); setInterval(() => {}, 1000);`;
 /** A trainer that handles SIGUSR2. Its child does not, so the signal would kill it. */
@@ -43,8 +43,8 @@ async function openTrainer(
   const guard = startGuardInProcess(job);
   const run = guard.attend({ onLine: line => void lines.push(line) });
   const trainer = await until(() => readTrainer(guard.run));
-  const prints = (line: string): Promise<true> => until(() => (lines.includes(line) ? true : null));
-  await prints('ready');
+  const waitForLine = (line: string): Promise<true> => until(() => (lines.includes(line) ? true : null));
+  await waitForLine('ready');
   const logLines: string[] = [];
   const ask = createAsk({
     runOf: () => guard.run,
@@ -58,14 +58,14 @@ async function openTrainer(
     outputDir,
     run: guard.run,
     trainer,
-    prints,
+    waitForLine,
     end: async () => {
       writeStop(guard.run, { order: 'cancel', graceMs: 100 });
       await run.finished;
     },
-    /** Requests an action. Returns the lines that this logs. */
+    /** Requests an action. Returns the log lines of this request. */
     ask: async (what: string) => {
-      await ask(held, what);
+      await ask(origin, what);
       return logLines.splice(0).join('\n');
     },
   };
@@ -73,9 +73,9 @@ async function openTrainer(
 
 describe('actions by signal', () => {
   it('signals only the trainer, and no other process of its group', async () => {
-    const { ask, prints, trainer, end } = await openTrainer(handlesSignal);
+    const { ask, waitForLine, trainer, end } = await openTrainer(handlesSignal);
     expect(await ask('save')).toBe('Asked the trainer of job j1 to save (SIGUSR2)');
-    await prints('signalled');
+    await waitForLine('signalled');
     expect(await isAlive(trainer)).toBe(true);
     await end();
   });
@@ -105,7 +105,7 @@ describe('actions by signal', () => {
     await end();
   });
 
-  it('reports an error of the process tools', async () => {
+  it('reports the error when the process tools fail', async () => {
     const { ask, end } = await openTrainer(handlesSignal, allRequests, {
       signal: () => Promise.reject(new Error('ps could not be asked')),
     });
@@ -115,7 +115,7 @@ describe('actions by signal', () => {
 });
 
 describe('actions by file', () => {
-  it('creates an empty request file, and not again until the trainer has removed it', async () => {
+  it('creates an empty request file, and reports that the file still exists on a second request', async () => {
     const { ask, outputDir, end } = await openTrainer();
     expect(await ask('sample')).toBe(
       'Asked the trainer of job j1 for samples (ask/sample.now in its output folder)',
@@ -128,7 +128,7 @@ describe('actions by file', () => {
     await end();
   });
 
-  it('follows no links to the folder or the file', async () => {
+  it('follows no symbolic links in the path of a request file', async () => {
     const { ask, outputDir, end } = await openTrainer();
     const elsewhere = tempFolder();
     symlinkSync(elsewhere, join(outputDir, 'ask'));
@@ -171,7 +171,7 @@ describe('actions for SimpleTuner', () => {
     expect(await ask('save')).toBe('Did not ask the trainer of job j1 to save: it has ended');
   });
 
-  it('follows $requests in the config of a SimpleTuner job', async () => {
+  it('uses $requests in the config of a SimpleTuner job instead of the default requests file', async () => {
     const { ask, outputDir, end } = await openTrainer(
       stay,
       { save: { file: 'save.now' } },
@@ -183,7 +183,7 @@ describe('actions for SimpleTuner', () => {
     await end();
   });
 
-  it('reports that an older worker started this SimpleTuner without the file', async () => {
+  it('reports that an older worker started SimpleTuner without its request file', async () => {
     const { ask, end } = await open();
     expect(await ask('save')).toBe(
       "Can't ask the trainer of job j1 to save: an older version of this worker started it",
@@ -191,7 +191,7 @@ describe('actions for SimpleTuner', () => {
     await end();
   });
 
-  it("reports that SimpleTuner's config allows no such action", async () => {
+  it('reports an impossible action for SimpleTuner when the worker no longer has it', async () => {
     const { ask, end } = await openTrainer(stay, {}, {}, { trainer: 'simpletuner' });
     expect(await ask('save')).toContain('its config has no "save" in $requests');
     await end();
@@ -237,7 +237,7 @@ while received < 2:
             pass
 `;
 
-  it("sends requests through OneTrainer's pipe, with the class of its version", async () => {
+  it("sends requests through OneTrainer's pipe, with the command class of its checkout", async () => {
     const checkout = openCheckout();
     const { ask, folder, end } = await openWith(checkout);
     execFileSync('mkfifo', [pipeIn(folder)]);
@@ -256,7 +256,7 @@ while received < 2:
     await end();
   });
 
-  it('does not wait for an OneTrainer that does not read its pipe', async () => {
+  it('does not wait for a OneTrainer process that does not read its pipe', async () => {
     const { ask, folder, end } = await openWith(openCheckout());
     execFileSync('mkfifo', [pipeIn(folder)]);
     expect(await ask('save')).toBe(
@@ -278,9 +278,13 @@ while received < 2:
 
 describe('impossible actions', () => {
   it.each<[string, unknown, string]>([
-    ['the config has no entry for it', { save: allRequests.save }, 'its config has no "sample" in $requests'],
     [
-      'the entry leads outside the output folder',
+      'the config has no entry for the action',
+      { save: allRequests.save },
+      'its config has no "sample" in $requests',
+    ],
+    [
+      'its entry leads outside the output folder',
       { sample: { file: '../x' } },
       '$requests.sample.file in the config',
     ],
@@ -292,13 +296,13 @@ describe('impossible actions', () => {
     await end();
   });
 
-  it('reports an unknown action from a later orchestrator', async () => {
+  it('reports an unknown action from a newer orchestrator', async () => {
     const { ask, end } = await openTrainer();
     expect(await ask('pause')).toBe('Job j1: this worker knows no "pause" to ask for. Update it');
     await end();
   });
 
-  it('does nothing when there is no run', async () => {
+  it('reports that the trainer does not run when the attempt has no run', async () => {
     const logLines: string[] = [];
     const run = createRunCommand({ environment: {} });
     const folder = tempFolder();
@@ -309,15 +313,15 @@ describe('impossible actions', () => {
       run,
       log: line => void logLines.push(line),
     });
-    await ask(held, 'save');
+    await ask(origin, 'save');
     expect(logLines).toEqual(['Did not ask the trainer of job j1 to save: it does not run']);
   });
 });
 
 describe('agent', () => {
-  it('forwards requests only for the attempt that it runs', async () => {
+  it('forwards trainer actions only for the running attempt', async () => {
     const requests: string[] = [];
-    const ask = async ({ jobId: job, attemptId: attempt }: typeof held, what: string) => {
+    const ask = async ({ jobId: job, attemptId: attempt }: typeof origin, what: string) => {
       requests.push(`${job} ${attempt} ${what}`);
       return 'asked' as const;
     };

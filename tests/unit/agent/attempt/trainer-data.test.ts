@@ -43,7 +43,7 @@ describe("a trainer's environment", () => {
     });
   });
 
-  it("sets no HF_TOKEN if none was sent, and keeps the rig's", () => {
+  it('sets no HF_TOKEN when the offer has none, and keeps the HF_TOKEN of the rig', () => {
     expect(environmentOf({}, {}).env).toMatchObject({ SIMPLETUNER_UPLOAD_TOKEN: '' });
     expect(environmentOf({}, {}).env).not.toHaveProperty('HF_TOKEN');
     expect(environmentOf({}, { env: { HF_TOKEN: 'hf_rig' } }).env).toMatchObject({ HF_TOKEN: 'hf_rig' });

@@ -65,7 +65,7 @@ describe('SimpleTuner', () => {
     });
   });
 
-  it('passes the files that a config names to SimpleTuner, each under its own name', () => {
+  it('writes the files that a config names into the job folder, and passes their paths to SimpleTuner', () => {
     const files = { 'config/lycoris_config.json': '{"algo": "lokr"}' };
     const { folder } = prepare(simpletunerRig(), { config: simpletuner, files });
     const { lycoris_config: path } = readConfig(join(folder, 'config.json')) as { lycoris_config: string };
@@ -85,7 +85,7 @@ describe('SimpleTuner', () => {
     expect(path).toBe(join(folder, 'files', path.split('/').at(-1) ?? ''));
   });
 
-  it('drops a logging_dir outside the job folder', () => {
+  it('drops a logging_dir outside the job folder, unless the owner allows it', () => {
     const outside = { ...simpletuner, logging_dir: '/var/log' };
     const inside = { ...simpletuner, logging_dir: 'tensorboard' };
     const writtenConfig = (config: object, rig = simpletunerRig()): unknown =>
@@ -114,7 +114,7 @@ describe('processes of SimpleTuner', () => {
     expect(argvOf({}, null)).toEqual(direct);
   });
 
-  it('starts as many SimpleTuner processes as the config sets when it also selects the GPUs', () => {
+  it('starts as many SimpleTuner processes as the config sets when the config also selects the GPUs', () => {
     expect(argvOf({ accelerate_visible_devices: [2, 3] }, [2, 3])).toEqual(direct);
     expect(argvOf({ '--accelerate_visible_devices': '2,3', num_processes: 2 }, [2, 3])).toContain(
       '--num_processes=2',
@@ -157,7 +157,7 @@ describe('processes of SimpleTuner', () => {
 });
 
 describe('ai-toolkit', () => {
-  it('keeps the run of ai-toolkit in the job folder', () => {
+  it("starts ai-toolkit with the job's output folder as training_folder", () => {
     const { rig, folder: code, python } = rigWith('ai-toolkit');
     const { argv, folder, outputDir, cwd } = prepare(rig, { config: aiToolkit });
     const path = join(folder, 'config.json');
@@ -171,7 +171,7 @@ describe('ai-toolkit', () => {
 });
 
 describe("kohya's scripts", () => {
-  it("passes TOML to kohya's scripts, which continue from the downloaded state", () => {
+  it("passes TOML to kohya's scripts, with the downloaded state as resume", () => {
     const { rig, folder: code, python } = rigWith('kohya');
     const config = { ...kohya, logging_dir: '/var/log/kohya', output_config: true };
     const { argv, folder, outputDir } = prepare(rig, {
@@ -206,7 +206,7 @@ describe("kohya's scripts", () => {
     expect(optionsOf([0, 1])).toEqual(['--multi_gpu', '--num_processes=2']);
   });
 
-  it('merges the sections of a kohya config, and selects the script they identify', () => {
+  it('merges the sections of a kohya config, and starts the script for their model', () => {
     const { rig, folder: code } = rigWith('kohya');
     const { argv, folder } = prepare(rig, { config: kohyaSections });
     expect(argv).toContain(join(code, 'flux_train_network.py'));
@@ -219,7 +219,7 @@ describe("kohya's scripts", () => {
 });
 
 describe('OneTrainer', () => {
-  it("puts OneTrainer's workspace into the output folder, and continues its newest backup", () => {
+  it("puts OneTrainer's workspace into the output folder, and continues the newest backup", () => {
     const { rig, folder: code, python } = rigWith('onetrainer');
     const config = { ...onetrainer, concepts: [{ path: '/data/dog' }] };
     const first = prepare(rig, { config });
@@ -239,7 +239,7 @@ describe('OneTrainer', () => {
     expect(readConfig(path)).toEqual({ ...expected, continue_last_backup: true });
   });
 
-  it.runIf(process.platform !== 'win32')('starts OneTrainer with a command pipe of its job', () => {
+  it.runIf(process.platform !== 'win32')('starts OneTrainer with a command pipe in the job folder', () => {
     const { rig, folder: code, python } = rigWith('onetrainer');
     mkdirSync(join(code, 'scripts'));
     const script = writeFile(join(code, 'scripts'), 'train_remote.py', '');
@@ -256,7 +256,7 @@ describe('OneTrainer', () => {
     ]);
     const stat = lstatSync(pipe);
     expect([stat.isFIFO(), stat.mode & 0o777]).toEqual([true, 0o600]);
-    // The pipe of a killed attempt still exists when the next one starts.
+    // The pipe of a killed attempt still exists when the next attempt starts.
     expect(start().argv).toEqual(argv);
   });
 });
@@ -303,7 +303,7 @@ describe('accelerate scripts', () => {
 
 describe('output folders in configs', () => {
   it.each(['--output_dir', 'output-dir', 'output_d', '--output_dir=/elsewhere'])(
-    'redirects the outputs of an accelerate script with the key %s',
+    'overrides the output folder that an accelerate config sets with the key %s',
     key => {
       const config = { ...diffusers, output_dir: '/a', [key]: '/b', '--logging_dir': '/c' };
       const { argv, outputDir } = prepare(rigWith('diffusers').rig, { config });
@@ -323,7 +323,7 @@ describe('output folders in configs', () => {
     ['kohya', { config: { ...kohya, output_name: '/shared/dog' } }, 'output_name'],
     ['kohya', { config: { ...kohya, saving: { output_name: '..\\dog' } } }, 'output_name'],
     ['diffusers', { config: { ...diffusers, script: '../x.py' } }, 'script'],
-  ])('rejects a config for %s: %j', (name, offer, key) => {
+  ])('rejects a %s config with a name that leads outside its folder: %j', (name, offer, key) => {
     expect(prepareJob(offerOf('j1', 'a1', offer), rigWith(name).rig)).toEqual({
       ok: false,
       cause: 'rejected',
@@ -351,7 +351,7 @@ describe('missing trainers', () => {
     expect(readConfig(join(folder, 'config.json'))).toEqual(aiToolkit);
   });
 
-  it('runs a command for unrecognized configs only for those', () => {
+  it('runs a command for unrecognized configs, and rejects recognized configs', () => {
     const rig = rigOf(tempFolder(), { trainers: [{ kind: 'command', argv: ['train'], takesAll: false }] });
     expect(prepareJob(offerOf('j1', 'a1', { config: aiToolkit }), rig)).toMatchObject({
       ok: false,
@@ -380,7 +380,7 @@ describe('jobs with the same config', () => {
       config => config['workspace_dir'],
     ],
     ['diffusers', { config: { ...diffusers, ...absolute } }, config => config['output_dir']],
-  ])('separates the checkpoints of two %s jobs', (name, offer, folderIn) => {
+  ])('separates the checkpoints of two %s jobs with the same config', (name, offer, folderIn) => {
     const rig = name === 'simpletuner' ? simpletunerRig() : rigWith(name as 'kohya').rig;
     const start = (id: string) => {
       const result = prepareJob(offerOf(id, `a-${id}`, offer), rig);

@@ -55,7 +55,7 @@ describe('SimpleTuner', () => {
     );
   });
 
-  it('requires a Python for SimpleTuner, on PATH unless one is given', async () => {
+  it('reports a missing Python for SimpleTuner, on PATH or at the given path', async () => {
     const withoutPython = await probe(simpletuner(null), { PATH: tempFolder() });
     expect(withoutPython.problem).toMatch(
       /^No trainer found: python or python3 is not on this machine\. Install SimpleTuner/,
@@ -80,7 +80,7 @@ describe('checkouts', () => {
     expect(await probe(checkout('ai-toolkit', folder))).toMatchObject({ version: '0.7.2', problem: null });
   });
 
-  it('rejects a folder without the trainer', async () => {
+  it('reports a checkout folder that does not contain the trainer', async () => {
     const folder = tempFolder();
     mkdirSync(join(folder, 'src'));
     expect((await probe(checkout('kohya', folder))).problem).toBe(
@@ -92,7 +92,7 @@ describe('checkouts', () => {
 describe('commands', () => {
   const program = (name: string): TrainerChoice => ({ kind: 'command', argv: [name, 'x'], takesAll: true });
 
-  it('requires that the command exists', async () => {
+  it('reports a trainer command that is not on this machine', async () => {
     expect((await probe(program('sh'))).problem).toBeNull();
     expect((await probe(program('/opt/train'))).problem).toBe(
       'No trainer found: /opt/train is not on this machine',

@@ -88,7 +88,11 @@ describe('dataloader', () => {
 
   it.each<[string, Record<string, unknown>, string]>([
     ['when the config names none', { a: 1 }, 'data_backend_config'],
-    ['in place of the one in the config', { a: 1, data_backend_config: 'other.json' }, 'data_backend_config'],
+    [
+      'in place of the dataloader that the config names',
+      { a: 1, data_backend_config: 'other.json' },
+      'data_backend_config',
+    ],
     [
       'in place of a flag in the config',
       { a: 1, '--data_backend_config': 'other.json' },
@@ -127,7 +131,7 @@ describe('$requests of a config', () => {
     });
   });
 
-  it("keeps $requests in other trainers' configs; an attempt without $requests removes requests.json", () => {
+  it("keeps $requests in other trainers' configs, and removes requests.json for an attempt without $requests", () => {
     const workDir = tempFolder();
     const folder = writeConfig(workDir, config, {});
     expect(readJson(join(folder, 'config.json'))).toMatchObject(config);
@@ -194,14 +198,14 @@ describe('output folder of a config', () => {
   };
 
   it.each(['output_dir', '--output_dir', '--output-dir', 'output_d'])(
-    "replaces a relative output folder by the job's: %s",
+    "replaces a relative output folder with the job's: %s",
     key => {
       const { config, outputDir } = configFor({ [key]: 'output/models', a: 1 }, { trainers: [simpletuner] });
       expect(config).toEqual({ a: 1, output_dir: outputDir });
     },
   );
 
-  it('keeps a relative output folder for other trainers, which get theirs in the command', () => {
+  it('keeps a relative output folder in the config of a trainer command', () => {
     expect(configFor({ output_dir: 'output/models' }, {}).config).toEqual({ output_dir: 'output/models' });
   });
 
@@ -246,14 +250,14 @@ describe('configs that start programs', () => {
     });
   });
 
-  it('requires that the owner allows every such key', () => {
+  it('accepts a config only if the owner allows each restricted key in it', () => {
     const rigWith = (...allowedConfigKeys: readonly string[]) => rigOf(tempFolder(), { allowedConfigKeys });
     const offer = offerOf('j1', 'a1', { config });
     expect(prepareJob(offer, rigWith('post_checkpoint_script'))).toMatchObject({ ok: false });
     expect(prepareJob(offer, rigWith('post_checkpoint_script', 'webhook_config')).ok).toBe(true);
   });
 
-  it('checks the dataloader for such keys, too', () => {
+  it('rejects a dataloader with a restricted key', () => {
     const dataloader = [{ id: 'cache', type: 'memory', memory_filesystem_sudo: true }];
     const refused = prepareJob(offerOf('j1', 'a1', { config: {}, dataloader }), rigOf(tempFolder()));
     expect(refused).toMatchObject({
@@ -264,7 +268,7 @@ describe('configs that start programs', () => {
 });
 
 describe('trainer command', () => {
-  it("fills in the paths of the rig's command, each as one argument", () => {
+  it('fills the placeholders of the trainer command, each path as one argument', () => {
     const workDir = join(tempFolder(), 'with space; $(touch x)');
     const argv = ['train', '--config={config_path}', '{output_dir}', '{resume_from}', '{other}'];
     const {
@@ -303,7 +307,7 @@ describe('self-test', () => {
   const offer = offerOf('j1', 'a1', { config: { trainer: 'selftest', seconds: 1 }, dataloader: {} });
 
   it.each([simpletuner, { kind: 'command', argv: ['train'], takesAll: true } as const])(
-    "runs the worker's own self-test, not %j",
+    'runs a self-test with the worker program, not with the trainer %j',
     trainer => {
       const rig = rigOf(tempFolder(), {
         trainers: [trainer],
@@ -339,7 +343,7 @@ describe('sample training', () => {
   ];
 
   it.each([simpletuner, { kind: 'command', argv: ['train'], takesAll: true } as const])(
-    'runs the sample training that the worker has found, not %j',
+    'runs the sample training with the command of the rig, not with the trainer %j',
     trainer => {
       const rig = rigOf(tempFolder(), { trainers: [trainer], sample: sampleCommand });
       const { argv, folder, outputDir } = prepare(offer, rig);
@@ -388,7 +392,7 @@ describe('finding a program', () => {
     expect(trainerProbe({}).find('tool')).toBeNull();
   });
 
-  it('accepts a program by its path', () => {
+  it('finds an executable program by its path, but no folder', () => {
     const bin = binWith('tool');
     expect(trainerProbe({}).find(join(bin, 'tool'))).toBe(join(bin, 'tool'));
     expect(trainerProbe({}).find(join(bin, 'none'))).toBeNull();

@@ -33,7 +33,7 @@ function watchRig(overrides: Partial<Pick<AvailabilityDeps, 'hours' | 'use'>>) {
 /** The hours from 13:00 to 14:00 on each day. */
 const hours: Hours = [{ days: [0, 1, 2, 3, 4, 5, 6], from: 13 * 60, until: 14 * 60 }];
 
-it('makes the rig unavailable outside of its hours, and reports when they begin', async () => {
+it('makes the rig unavailable outside of its hours, and reports when the hours begin', async () => {
   const { clock, availability, changes } = watchRig({ hours });
   expect(availability.closed()).toEqual({
     reason: 'hours',
@@ -55,7 +55,7 @@ it('notices within a minute that the wall clock was set', async () => {
   expect(changes).toEqual([null]);
 });
 
-it('makes the rig unavailable while its keyboard is used, and available ten minutes later', async () => {
+it('makes the rig unavailable while its keyboard is used, until ten minutes after the last input', async () => {
   let isUsed = false;
   let lastAt: number | null = null;
   const rig = watchRig({
@@ -84,7 +84,7 @@ it('makes the rig unavailable while its keyboard is used, and available ten minu
   expect(changes).toEqual(['in_use', null]);
 });
 
-it('makes the rig unavailable while another program holds a GPU, but not for remains of its own jobs', async () => {
+it('makes the rig unavailable while another program, not a leftover of its own jobs, holds a GPU', async () => {
   const held = { gpu: 1, kind: 'held', detail: 'process 7 (blender) holds its memory' } as const;
   let troubles: readonly (typeof held & { readonly ours?: true })[] = [{ ...held, ours: true }];
   const { clock, availability } = watchRig({ use: { lastInput: null, gpuTroubles: () => troubles } });
@@ -95,7 +95,7 @@ it('makes the rig unavailable while another program holds a GPU, but not for rem
   expect(availability.closed()).toMatchObject({ reason: 'in_use', detail: 'Another program uses GPU 1' });
 });
 
-it('ignores a failing tool that detects use of the rig', async () => {
+it('keeps the rig available when the detection of input fails', async () => {
   const { clock, changes } = watchRig({
     use: { lastInput: () => Promise.reject(new Error('no bus')), gpuTroubles: () => [] },
   });

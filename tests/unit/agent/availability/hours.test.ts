@@ -44,12 +44,12 @@ describe('parsing of hours', () => {
     ['FRI-MON 18:00-24:00', 'sun,mon,fri,sat 18:00-24:00'],
     ['mon-sun 01:00-02:00', '01:00-02:00'],
     ['wed 22:00-00:00', 'wed 22:00-24:00'],
-  ])('reads %j as %j', (value, expected) => {
+  ])('parses the hours %j as %j', (value, expected) => {
     const parsed = parseHours(value);
     expect(parsed.ok && parsed.value !== null && describeHours(parsed.value)).toBe(expected);
   });
 
-  it('reads missing hours as available at any time', () => {
+  it('parses missing hours as null, which means at any time', () => {
     expect(parseHours(undefined)).toEqual({ ok: true, value: null });
     expect(parseHours([])).toEqual({ ok: true, value: null });
   });
@@ -66,7 +66,7 @@ describe('parsing of hours', () => {
     ['xyz 20:00-08:00', 'Days are sun, mon'],
     ['mon-tue-wed 20:00-08:00', 'Days are sun, mon'],
     [42, 'Use hours such as'],
-  ])('rejects %j and shows a valid example', (value, expected) => {
+  ])('rejects the hours %j, and names the flag and the reason', (value, expected) => {
     expect(toMessage(value)).toContain(expected);
     expect(toMessage(value)).toContain(`--hours ${JSON.stringify(value)} can't be used`);
   });
@@ -125,16 +125,16 @@ describe('openingAt around daylight saving changes', () => {
     expect((autumn.changesAt ?? 0) - fromLocal('2026-10-24 20:00')).toBe(13 * 3_600_000);
   });
 
-  it('keeps the length of a window that starts or ends in the skipped hour', () => {
+  it('moves a start or an end in the skipped hour by one hour', () => {
     expect(openingAtLocal(toHours('01:00-02:30'), '2026-03-29 01:00')).toEqual([true, '2026-03-29 03:30']);
     expect(openingAtLocal(toHours('02:30-06:00'), '2026-03-29 01:00')).toEqual([false, '2026-03-29 03:30']);
   });
 
-  it('ignores a window whose start and end the skipped hour reverses', () => {
+  it('ignores a window that would end before its start because of the skipped hour', () => {
     expect(openingAtLocal(toHours('02:50-03:10'), '2026-03-29 01:00')).toEqual([false, '2026-03-30 02:50']);
   });
 
-  it('opens a window only once in the repeated hour', () => {
+  it('closes a window at its first end in the repeated hour, and does not reopen it', () => {
     const early = toHours('01:00-02:30');
     const first = openingAt(early, fromLocal('2026-10-25 01:00'));
     expect(first.changesAt).toBe(Date.UTC(2026, 9, 25, 0, 30));

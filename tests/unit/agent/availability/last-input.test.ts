@@ -5,7 +5,7 @@ import type { CommandResult, RunCommand } from '../../../../agent/process/run-co
 const now = 1_800_000_000_000;
 const exited = (stdout: string, code = 0): CommandResult => ({ kind: 'exited', code, stdout, stderr: '' });
 
-/** Reads the last input on a system whose commands answer like this. */
+/** Reads the last input on this platform. `answer` returns the result of each command. */
 const readLastInput = (platform: string, answer: (argv: readonly string[]) => CommandResult) => {
   const run: RunCommand = async (command, args) => answer([command, ...args]);
   return openLastInput({ run, platform, wall: () => now })?.();
@@ -59,16 +59,16 @@ it.each<[string, CommandResult]>([
   ['there is no logind', { kind: 'missing' }],
   ['logind fails', exited('', 1)],
   ['nobody is logged in', exited('')],
-])('returns null when %s', async (_title, result) => {
+])('reads no last input when %s', async (_title, result) => {
   expect(await readLastInput('linux', () => result)).toBeNull();
 });
 
-it('reads the idle time of the user from macOS', async () => {
+it('computes the last input from the idle time of macOS', async () => {
   const output = '    | |   "HIDIdleTime" = 61000000000\n';
   expect(await readLastInput('darwin', () => exited(output))).toBe(now - 61_000);
   expect(await readLastInput('darwin', () => exited('nothing'))).toBeNull();
 });
 
-it('detects no input on other systems', () => {
+it('offers no detection of input on Windows', () => {
   expect(readLastInput('win32', () => exited(''))).toBeUndefined();
 });

@@ -3,14 +3,14 @@ import { createUseFilter } from '../../../../agent/availability/use-filter.ts';
 
 const minute = 60_000;
 
-/** Reports the last use to the filter every half minute. `lastUse` returns its time for the current time. */
+/** Reports the time of the last use to the filter every 30 s. `lastUse` computes this time from the current time. */
 function watchFor(
   minutes: number,
   lastUse: (now: number) => number | null,
   filter = createUseFilter(),
   from = 0,
 ) {
-  /** Whether the machine was in use, at each report. */
+  /** The answer of the filter to each report: true when the machine is in use. */
   const inUse: boolean[] = [];
   for (let now = from; now <= from + minutes * minute; now += minute / 2)
     inUse.push(filter.note(lastUse(now), now));

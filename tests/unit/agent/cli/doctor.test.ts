@@ -31,7 +31,7 @@ function createRig(
     env,
   );
   if (!loaded.ok) throw new Error(loaded.message);
-  /** Runs all checks. Returns the result and the text of each. */
+  /** Runs all checks. Returns the result and the text of each check, by its name. */
   const examine = async () => {
     const gpus = makeReport('cpu', []);
     const deps = {
@@ -82,8 +82,8 @@ test.each<readonly [check: string, overrides: Partial<DoctorDeps>, detail: RegEx
   ['Disk', { free: () => 1e9 }, /^Only 0\.9 GB are free .*free space/],
   [
     'GPUs',
-    { gpus: makeReport('cpu', [], { kind: 'driver_mismatch', message: 'Load the driver anew' } as never) },
-    /^Load the driver anew$/,
+    { gpus: makeReport('cpu', [], { kind: 'driver_mismatch', message: 'Reload the driver' } as never) },
+    /^Reload the driver$/,
   ],
   [
     'GPUs',
@@ -97,7 +97,7 @@ test.each<readonly [check: string, overrides: Partial<DoctorDeps>, detail: RegEx
     /^GPU 0: 2 memory errors: reset it$/,
   ],
   ['Trainer', { trainers: [{ ...trainer, problem: 'No trainer found' }] }, /^No trainer found$/],
-])('reports a failed check "%s" alone, with a remedy', async (check, overrides, detail) => {
+])('reports only the check "%s" as failed, with the reason', async (check, overrides, detail) => {
   expect(await createRig(overrides).examine()).toEqual({
     ...healthy,
     [check]: ['failed', expect.stringMatching(detail)],
@@ -118,7 +118,7 @@ test('checks that the cache limit for training data fits the disk', async () => 
   ]);
 });
 
-test('reports a token file that others can read, that is missing, and a missing token', async () => {
+test('reports a token file that others can read, a missing token file, and a missing token', async () => {
   const readable = createRig();
   chmodSync(readable.tokenFile, 0o644);
   expect((await readable.examine())['Token']).toEqual(['failed', expect.stringContaining('chmod 600')]);

@@ -37,13 +37,13 @@ describe('self-test', () => {
 
   it.each<[string, string | null, number]>([
     ['without a config', null, 10_000],
-    ['with its own time', '{"seconds":2.5}', 2_500],
+    ['with a time in its config', '{"seconds":2.5}', 2_500],
     ['with the minimum time', '{"seconds":0.01}', 100],
     ['with a time that is not a number', '{"seconds":"5"}', 10_000],
     ['with a negative time', '{"seconds":-1}', 10_000],
     ['with a time above the maximum', '{"seconds":1e9}', 10_000],
     ['with a config that is not an object', '[]', 10_000],
-  ])('runs for the configured time %s', async (_title, config, expected) => {
+  ])('runs a self-test %s (%s) for %i ms', async (_title, config, expected) => {
     const { waitedMs } = await run(config === null ? null : writeConfig(config));
     expect(waitedMs).toBeCloseTo(expected, 3);
   });

@@ -14,7 +14,7 @@ import { temporaryFolder } from '../../../support/processes.ts';
 
 describe('servicePath', () => {
   it.each([
-    ['of the caller', { PATH: '/usr/bin:/bin' }, '/usr/bin:/bin'],
+    ['like that of the caller', { PATH: '/usr/bin:/bin' }, '/usr/bin:/bin'],
     [
       'with the active venv first',
       { PATH: '/usr/bin', VIRTUAL_ENV: '/opt/st/.venv' },
@@ -28,8 +28,8 @@ describe('servicePath', () => {
     ['with each folder once', { PATH: '/v/bin:/usr/bin:/v/bin', VIRTUAL_ENV: '/v' }, '/v/bin:/usr/bin'],
     ['without relative folders', { PATH: '.::bin:/usr/bin' }, '/usr/bin'],
     ['without line breaks', { PATH: '/usr/bin:/a\nExecStart=/bin/evil' }, '/usr/bin'],
-    ['null without a PATH', {}, null],
-  ])('returns the PATH %s', (_title, env, path) => {
+    ['as null if the caller has none', {}, null],
+  ])('returns the PATH of the service %s', (_title, env, path) => {
     expect(servicePath(env, 'linux')).toBe(path);
   });
 
@@ -103,7 +103,7 @@ describe('findStartTrouble', () => {
     ['no Python on its PATH', {}, temporaryFolder()],
     ['no PATH at all', {}, null],
     ['a trainer that is not installed', { trainer: ['/nowhere/train {config_path}'] }, bin],
-  ])('reports %s', async (_title, flags, path) => {
+  ])('reports %s as the reason that the service cannot start', async (_title, flags, path) => {
     expect(await findTrouble(flags, joined, path)).toContain('No trainer found');
   });
 

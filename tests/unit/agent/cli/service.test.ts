@@ -23,7 +23,7 @@ const service: Service = {
   isSystem: true,
 };
 
-test('keeps the training when the service stops, and restarts it only after failures that may pass', () => {
+test('writes a unit that keeps the training on a stop, and restarts the worker only after temporary failures', () => {
   const lines = systemdUnit(service).split('\n');
   for (const line of [
     'KillMode=process',
@@ -46,7 +46,7 @@ test('escapes characters that systemd interprets in the unit', () => {
   );
 });
 
-test('writes the PATH of the service, with any characters', () => {
+test('writes the PATH of the service into the unit and the plist, with special characters escaped', () => {
   expect(systemdUnit(service)).toContain(
     String.raw`Environment="PATH=/opt/s t/bin:/usr/bin:/odd$HOME%%h\"\\"` + '\n',
   );
@@ -86,7 +86,7 @@ test('writes a plist and a task with every argument intact', () => {
     { ...service, command: ['C:\\w.exe', 'a b', 'c"d', 'e f\\', 'C:\\x\\y'] },
     'RIG\\a&b',
   );
-  // The user without administrator rights may only install a task for the own logon.
+  // Without administrator rights, users may only install a task for their own logon.
   expect(task).toContain(String.raw`<LogonTrigger><Enabled>true</Enabled><UserId>RIG\a&amp;b</UserId>`);
   expect(task).toContain('<Count>255</Count>');
   expect(task).toContain('<Command>C:\\w.exe</Command>');
@@ -98,7 +98,7 @@ test('writes a plist and a task with every argument intact', () => {
     ['-c', 'import sys, xml.dom.minidom as m; m.parseString(sys.stdin.buffer.read())'],
     { input: plist },
   );
-  // Without Python on this machine, nothing checks the syntax.
+  // The XML syntax is checked only on machines with Python.
   if (python.error === undefined) expect(python.status).toBe(0);
 });
 
@@ -107,7 +107,7 @@ test.each([
   ['../../etc', 'trainyard-worker-.._.._etc'],
   ['a b/ü', 'trainyard-worker-a_b__'],
   ['x'.repeat(200), `trainyard-worker-${'x'.repeat(64)}`],
-])('names the service of %j %s', (name, id) => {
+])('converts the worker name %j to the service id %s', (name, id) => {
   expect(serviceId(name)).toBe(id);
 });
 

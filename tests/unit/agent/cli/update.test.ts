@@ -53,7 +53,7 @@ const unchanged = ['the old version', '755', 1];
 /** The answers of an orchestrator with a newer program. */
 const newerProgram: Answers = { SHA256SUMS: sumsOf(newProgram), [name]: newProgram };
 
-test('replaces the program with the announced one', async () => {
+test('replaces the program with the newer program of the server', async () => {
   const { update, readFolder, requestedPaths } = createFixture(newerProgram);
   expect(await update()).toEqual({ kind: 'replaced', version: '1.1.0' });
   expect(readFolder()).toEqual([newProgram, '755', 1]);
@@ -66,7 +66,7 @@ test('downloads nothing when the program is up to date', async () => {
   expect(requestedPaths).toEqual(['/agent/SHA256SUMS']);
 });
 
-test('accepts only a program that matches the hash of the checksums', async () => {
+test('updates only if the downloaded checksums match --sums', async () => {
   const right = createFixture(newerProgram, { sums: sha256(sumsOf(newProgram)) });
   expect(await right.update()).toMatchObject({ kind: 'replaced' });
   const wrong = createFixture(newerProgram, { sums: sha256('other checksums') });
@@ -76,7 +76,7 @@ test('accepts only a program that matches the hash of the checksums', async () =
   expect([wrong.readFolder(), wrong.requestedPaths]).toEqual([unchanged, ['/agent/SHA256SUMS']]);
 });
 
-/** A response that breaks off, as after a crash of the server. */
+/** A response whose body ends early, as after a crash of the server. */
 const incompleteResponse = (): Response =>
   new Response(
     new ReadableStream({
@@ -164,7 +164,7 @@ describe('ownProgram', () => {
   test('finds the standalone executable', () => {
     expect(ownProgram(['/opt/tw'], real)).toEqual({ name, path: '/opt/tw', runner: [] });
   });
-  test('finds the single file that Node runs, also through a link', () => {
+  test('finds the script that Node runs, also through a link', () => {
     const program = {
       name: 'trainyard-worker.mjs',
       path: '/opt/trainyard-worker.mjs',

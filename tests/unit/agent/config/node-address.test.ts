@@ -6,16 +6,19 @@ const addressOf = (flag: object, env: object = {}) =>
   loadValidConfig({ ...minimalFlags, ...flag }, { ...env }).nodeAddress;
 
 describe('node address', () => {
-  it.each(['rig-0.example.org', '192.0.2.7', '2001:db8::7', 'fe80::7%eth0'])('reads %s', address => {
-    expect(addressOf({ 'node-address': address })).toBe(address);
-  });
+  it.each(['rig-0.example.org', '192.0.2.7', '2001:db8::7', 'fe80::7%eth0'])(
+    'reads the node address %s',
+    address => {
+      expect(addressOf({ 'node-address': address })).toBe(address);
+    },
+  );
 
-  it('is not set by default, so that the worker uses the local address of its connection', () => {
+  it('returns no node address by default, so that the worker uses the local address of its connection', () => {
     expect(addressOf({})).toBeNull();
     expect(addressOf({}, { [variable]: '' })).toBeNull();
   });
 
-  it('prefers the flag over the environment over the config file', () => {
+  it('prefers the flag over the environment, and the environment over the config file', () => {
     const config = writeFile(tempFolder(), 'config.json', JSON.stringify({ 'node-address': 'file' }));
     expect(addressOf({ config })).toBe('file');
     expect(addressOf({ config }, { [variable]: 'environment' })).toBe('environment');

@@ -19,7 +19,7 @@ function loadWithFile(file: object, flags: object, env: Readonly<Record<string, 
   return loadValidConfig({ ...flags, config }, { XDG_CONFIG_HOME: home, ...env });
 }
 
-/** An option, its value in each source, and what the worker reads from that source. */
+/** An option, its value in each source, and the setting that the worker reads from that source. */
 type OptionCase = readonly [
   name: string,
   variable: string,
@@ -132,7 +132,7 @@ describe('options without a variable', () => {
     trust: { pins: [], caFile: '/file.pem', verify: false },
   };
 
-  it('has defaults for all options without a variable', () => {
+  it('uses default values for all options without a variable', () => {
     const config = loadValidConfig(minimalFlags);
     expect(read(config)).toEqual({
       verbose: false,
@@ -165,11 +165,11 @@ describe('options without a variable', () => {
 });
 
 describe('config file', () => {
-  it('does not require the config file at its default path', () => {
+  it('accepts a missing config file at the default path', () => {
     expect(loadConfig(minimalFlags).ok).toBe(true);
   });
 
-  it('finds the config file at its default path', () => {
+  it('reads the config file at the default path', () => {
     const home = tempFolder();
     mkdirSync(join(home, 'trainyard'));
     writeFile(join(home, 'trainyard'), 'config.json', JSON.stringify(minimalFlags));
@@ -179,7 +179,7 @@ describe('config file', () => {
     });
   });
 
-  it('refuses to start when the config file at its default path is unreadable', () => {
+  it('rejects the settings when the config file at the default path is unreadable', () => {
     const home = tempFolder();
     mkdirSync(join(home, 'trainyard', 'config.json'), { recursive: true });
     expect(configError(minimalFlags, { XDG_CONFIG_HOME: home })).toMatch(
@@ -199,7 +199,7 @@ describe('config file', () => {
     expect(message).toContain(expected);
   });
 
-  it('requires a config file that was named', () => {
+  it('rejects the settings when the file of --config is missing', () => {
     const config = join(tempFolder(), 'none.json');
     expect(configError({ ...minimalFlags, config })).toMatch(
       /^The config file could not be read: ENOENT.*none\.json.*Check --config$/,

@@ -8,7 +8,7 @@ describe('notice signal', () => {
     expect(loadValidConfig(withFlag('notice-signal', name)).noticeSignal).toBe('SIGUSR1');
   });
 
-  it('has no notice signal by default', () => {
+  it('sets no notice signal by default', () => {
     expect(loadValidConfig(minimalFlags).noticeSignal).toBeNull();
   });
 
@@ -19,7 +19,7 @@ describe('notice signal', () => {
     ['KILL', 'is not supported. Use one of: USR1, ALRM, XCPU, PWR'],
     ['10', 'is not supported'],
     ['constructor', 'is not supported'],
-  ])('rejects %s with the reason', (name, reason) => {
+  ])('rejects the notice signal %s with the reason', (name, reason) => {
     expect(configError(withFlag('notice-signal', name))).toContain(reason);
   });
 });
@@ -32,7 +32,7 @@ describe('available hours', () => {
     ]);
   });
 
-  it('accepts jobs at any time, and ignores use of the rig, by default', () => {
+  it('sets no hours and ignores use of the rig by default', () => {
     expect(loadValidConfig(minimalFlags)).toMatchObject({ hours: null, yieldsToUser: false });
     expect(loadValidConfig(withFlag('yield-to-user', true)).yieldsToUser).toBe(true);
   });

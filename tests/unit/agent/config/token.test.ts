@@ -22,7 +22,7 @@ describe('token option', () => {
   });
 
   it.each(['wt_ canary', 'wt_\ncanary', 'wt_\tcanary', 'wt_\u00a0canary'])(
-    'rejects the token %j for its white space, without showing it',
+    'rejects the token %j for its white space, without showing the token',
     given => {
       const message = configError({ ...url, 'worker-token': given });
       expect(message).toMatch(/^Invalid token: .*white space/);
@@ -31,7 +31,7 @@ describe('token option', () => {
   );
 
   it.each(['wt_\u200bcanary', 'wt_canary\u2026', '\u201cwt_canary\u201d', 'wt_\0canary'])(
-    'rejects the token %j for its stray character, without showing it',
+    'rejects the token %j for its stray character, without showing the token',
     given => {
       const message = configError({ ...url, 'worker-token': given });
       expect(message).toMatch(/^Invalid token: .*character.*plain text/);
@@ -40,7 +40,7 @@ describe('token option', () => {
   );
 
   it.each([[{}], [{ 'worker-token': '' }], [{ 'worker-token': '  ' }], [{ 'worker-token-file': '' }]])(
-    'accepts a missing token (%j), because the worker may have its own',
+    'accepts a missing token (%j), because the worker may have a token from joining',
     flags => {
       expect(loadValidConfig({ ...url, ...flags }).token).toBeNull();
     },
@@ -58,23 +58,23 @@ describe('token and token file', () => {
   const value = (token: string) => ({ kind: 'value', token });
 
   it.each<[string, object, object, object]>([
-    ['the token when both are flags', both, {}, value('wt_1')],
-    ['the file as a flag over the variable', { 'worker-token-file': '/t' }, env, file],
+    ['the token over the token file when both are flags', both, {}, value('wt_1')],
+    ['the flag of the token file over the variable', { 'worker-token-file': '/t' }, env, file],
   ])('prefers %s', (_title, flags, environment, expected) => {
     expect(loadValidConfig({ ...url, ...flags }, { ...environment }).token).toEqual(expected);
   });
 
-  it('prefers the token file when both are in the config file', () => {
+  it('prefers the token file over the token when both are in the config file', () => {
     expect(loadValidConfig(configFile(both)).token).toEqual(file);
   });
 
-  it('prefers the token flag over the file in the config', () => {
+  it('prefers the token flag over the token file in the config file', () => {
     expect(loadValidConfig({ ...configFile(both), 'worker-token': 'wt_flag' }).token).toEqual(
       value('wt_flag'),
     );
   });
 
-  it('prefers the variable over both in the config', () => {
+  it('prefers the variable over token and token file in the config file', () => {
     expect(loadValidConfig(configFile(both), env).token).toEqual(value('wt_env'));
     expect(loadValidConfig(configFile(both), { SIMPLETUNER_WORKER_TOKEN: '' }).token).toEqual(file);
   });
@@ -110,13 +110,13 @@ describe('token file', () => {
     ['wt_ canary', 'white space'],
     ['wt_canary\nwt_other', 'white space'],
     ['wt_canary\u200b', 'character'],
-  ])('rejects a token file with %j, without showing it', (text, expected) => {
+  ])('rejects a token file with %j, without showing the token', (text, expected) => {
     const read = readToken(tokenFile(text));
     expect(read).toMatchObject({ ok: false, message: expect.stringContaining(expected) });
     expect(JSON.stringify(read)).not.toContain('canary');
   });
 
-  it('names a missing token file', () => {
+  it('reports the path of a missing token file', () => {
     const path = join(tempFolder(), 'none');
     expect(readToken({ kind: 'file', path })).toMatchObject({
       ok: false,
@@ -151,8 +151,8 @@ describe('openToken', () => {
   it.each([
     ['empty', '', 0o600],
     ['open to others', 'wt_2', 0o644],
-    ['broken', 'wt 2', 0o600],
-  ])('keeps the current token while the file is %s', (_title, text, mode) => {
+    ['invalid', 'wt 2', 0o600],
+  ])('keeps the current token while the token file is %s', (_title, text, mode) => {
     const folder = tempFolder();
     const holder = openToken({ kind: 'file', path: writeFile(folder, 'token', 'wt_1') });
     if (!holder.ok) throw new Error(holder.message);

@@ -44,7 +44,7 @@ describe('orchestrator address', () => {
   );
 
   it.each([[{}], [{ 'orchestrator-url': '' }], [{ 'orchestrator-url': '   ' }]])(
-    'names the option and the variable of a missing address (%j)',
+    'names the option and the variable when the address is missing (%j)',
     flags => {
       expect(configError({ 'worker-token': 'wt_1', ...flags })).toMatch(
         /--orchestrator-url .*SIMPLETUNER_ORCHESTRATOR_URL/,
@@ -123,7 +123,7 @@ describe('--allow-config-scripts', () => {
       ['env', 'output_dir,env'],
       ['env', 'output_dir'],
     ],
-  ])('allows with --allow-config-scripts %j the keys %j', (given, expected) => {
+  ])('reads --allow-config-scripts %j as the keys %j', (given, expected) => {
     expect(loadValidConfig(withFlag('allow-config-scripts', given)).allowedConfigKeys).toEqual(expected);
   });
 
@@ -154,13 +154,13 @@ describe('--upload', () => {
     );
   });
 
-  it('names the environment variable of an invalid --upload', () => {
+  it('names the environment variable that contains an invalid --upload', () => {
     expect(configError(minimalFlags, { SIMPLETUNER_WORKER_BRING: 'some' })).toBe(
       '--upload "some" is not supported. Use one of: all, checkpoints, none (given by the environment variable SIMPLETUNER_WORKER_BRING)',
     );
   });
 
-  it('names the key and the file of an invalid --upload', () => {
+  it('names the key and the config file that contain an invalid --upload', () => {
     const config = writeFile(tempFolder(), 'config.json', JSON.stringify({ upload: 'some' }));
     expect(configError({ ...minimalFlags, config })).toBe(
       `--upload "some" is not supported. Use one of: all, checkpoints, none (given by "upload" in ${config})`,
@@ -200,7 +200,7 @@ describe('--trainer', () => {
       },
     ],
     ['/opt/train', { kind: 'command', argv: ['/opt/train'], takesAll: true }],
-    // A relative path starts at the folder in which the agent was started.
+    // A relative path is resolved from the folder in which the agent was started.
     ['./train.sh x', { kind: 'command', argv: [resolve('train.sh'), 'x'], takesAll: true }],
   ])('reads --trainer %j as %j', (given, expected) => {
     expect(loadValidConfig(withFlag('trainer', given)).trainers).toEqual([expected]);
@@ -213,7 +213,7 @@ describe('--trainer', () => {
     'train $(id)',
     'train `id`',
     'train "$HOME"',
-  ])('rejects --trainer %j, because no shell runs it', given => {
+  ])('rejects --trainer %j, because the worker uses no shell', given => {
     expect(configError(withFlag('trainer', given))).toMatch(/^--trainer: .* no shell is used/);
   });
 });
@@ -281,17 +281,17 @@ describe('folders', () => {
     'a\0b',
     'a\nb',
     'x'.repeat(300),
-  ])('turns the name %j into a safe folder', name => {
+  ])('turns the worker name %j into a safe folder name', name => {
     const dir = stateDirOf(name);
     expect(dirname(dir)).toBe('/state/trainyard');
     expect(basename(dir)).toMatch(/^\w[\w.-]{0,99}$/);
   });
 
-  it('uses the host name for an empty name, and for its folder', () => {
+  it('names the state folder after the host when the worker name is empty', () => {
     expect(stateDirOf('')).toBe(join('/state/trainyard', hostname()));
   });
 
-  it('never shares a folder between two workers of a machine', () => {
+  it('creates a different state folder for each worker name', () => {
     const names = ['a_b', 'a/b', 'a b', '..', '__', '训练', '推理', 'x'.repeat(300), 'x'.repeat(301)];
     expect(new Set(names.map(stateDirOf)).size).toBe(names.length);
   });
@@ -302,7 +302,7 @@ describe('trust options', () => {
   const secondPin = `sha256:${Buffer.alloc(32, 2).toString('base64')}`;
   const overTls = { ...minimalFlags, 'orchestrator-url': 'https://rig:8001' };
 
-  it('reads pins from repeated flags, or from the file as text or a list', () => {
+  it('reads pins from repeated flags, or from a text or a list in the config file', () => {
     expect(loadValidConfig({ ...overTls, pin: [pin, secondPin] }).trust).toEqual({
       pins: [pin, secondPin],
       caFile: null,
@@ -319,7 +319,7 @@ describe('trust options', () => {
     expect(configError({ ...overTls, pin: [given] })).toMatch(/is not a pin: use --pin sha256:A+=/);
   });
 
-  it('rejects a pin for an http address, which it could not protect', () => {
+  it('rejects a pin for an http address, because http sends the token unencrypted', () => {
     expect(configError({ ...minimalFlags, pin: [pin] })).toMatch(
       /^--pin is for https:\/\/, but http:\/\/orchestrator\.test:8001 would get the token unencrypted\..*remove --pin$/,
     );

@@ -55,7 +55,7 @@ async function readCommands(...pieces: readonly (string | Uint8Array)[]): Promis
   return commands;
 }
 
-it('sends the token in a header, and not in the address', async () => {
+it('sends the token in a header, and not in the URL', async () => {
   const server = await startSseServer();
   const { opened } = follow(server);
   const { path, headers } = await server.opened();
@@ -70,11 +70,11 @@ describe('commands of a stream', () => {
     ['an offer', offer],
     ['a cancel', cancel],
     ['a shutdown', { type: 'shutdown', reason: 'drained' }],
-  ])('passes on %s', async (_title, command) => {
+  ])('passes %s to the agent', async (_title, command) => {
     expect(await readCommands(frame(command))).toEqual([command]);
   });
 
-  it('reads commands completely and in order wherever the bytes are cut', async () => {
+  it('reads whole commands in order when each byte arrives separately', async () => {
     const bytes = Buffer.from(`${frame(offer)}: comment\n\n${frame(cancel)}`);
     const singleBytes = Array.from(bytes, byte => Uint8Array.of(byte));
     expect(await readCommands(...singleBytes)).toEqual([offer, cancel]);
@@ -140,8 +140,8 @@ describe('ignored messages (docs/internals/faults.md S10)', () => {
     ['invalid JSON', 'data: {"type": "ping"\n\n'],
     ['JSON that is not an object', 'data: 42\n\ndata: null\n\ndata: []\n\ndata: "ping"\n\n'],
     ['empty data', 'data:\n\ndata\n\n'],
-    ['a type of a later version', frame({ type: 'drain' })],
-    ['no type', frame({ job_id: 'j1' })],
+    ['a command type of a later version', frame({ type: 'drain' })],
+    ['a command without a type', frame({ job_id: 'j1' })],
     ['an event with another name', `event: other\n${frame(offer)}`],
     ['a cancel without an attempt', frame({ type: 'job_cancel', job_id: 'j1' })],
     ['an offer without an attempt', offerWith({ attempt_id: undefined })],
@@ -171,7 +171,7 @@ describe('end of a stream', () => {
     ['a server that is not ready', 503, undefined, 'lost'],
     ['a response that is not a stream', 200, 'text/html', 'lost'],
     ['no content', 204, undefined, 'lost'],
-  ])('ends without opening or retrying after %s', async (_title, status, type, expected) => {
+  ])('ends the stream without an open event or a retry after %s', async (_title, status, type, expected) => {
     const server = await startSseServer((_request, response) => {
       response.writeHead(status, type === undefined ? {} : { 'content-type': type }).end();
       return true;
@@ -200,7 +200,7 @@ describe('end of a stream', () => {
     expect(await follow({ url: await closedPortUrl() }).end).toBe('lost');
   });
 
-  it('closes the connection when aborted', async () => {
+  it('closes the stream connection when aborted', async () => {
     const server = await startSseServer();
     const { end, opened, close } = follow(server);
     const stream = await server.opened();
@@ -210,13 +210,13 @@ describe('end of a stream', () => {
     await stream.closed;
   });
 
-  it('makes no call when already aborted', async () => {
+  it('opens no stream when already aborted', async () => {
     const server = await startSseServer();
     expect(await follow(server, { signal: AbortSignal.abort() }).end).toBe('aborted');
     expect(server.calls()).toBe(0);
   });
 
-  it('follows no redirect, and sends no token there', async () => {
+  it('does not follow a redirect of the stream', async () => {
     const redirectTarget = await startSseServer();
     const server = await startSseServer((_request, response) => {
       response.writeHead(307, { location: `${redirectTarget.url}/api/workers/stream` }).end();
@@ -241,7 +241,7 @@ describe('silence of a stream', () => {
     await stream.closed;
   });
 
-  it('reports a stream without a first byte as lost', async () => {
+  it('reports a stream whose response never starts as lost', async () => {
     const called = Promise.withResolvers<void>();
     const server = await startSseServer(() => {
       called.resolve();

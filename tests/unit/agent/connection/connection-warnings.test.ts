@@ -16,7 +16,7 @@ beforeEach(() => {
 });
 afterEach(() => void vi.useRealTimers());
 
-it('reports the same problem once, however often it occurs', () => {
+it('reports a repeated problem only once', () => {
   for (let n = 0; n < 5; n += 1) warnings.warn(unreachable());
   expect(logLines).toEqual([expect.stringMatching(/^Connection refused: .*\. Trying again$/)]);
 });
@@ -32,13 +32,13 @@ it('reports each of several alternating problems once', () => {
   ]);
 });
 
-it('bounds the number of problems that it remembers', () => {
+it('remembers a bounded number of reported problems', () => {
   for (let n = 0; n < 100; n += 1) warnings.warn({ kind: 'unexpected', status: 502, detail: `request ${n}` });
   warnings.warn({ kind: 'unexpected', status: 502, detail: 'request 0' });
   expect(logLines).toHaveLength(101);
 });
 
-it('announces no retry after a refusal', () => {
+it('announces no retry after a refused token', () => {
   warnings.warn(problemOf(401));
   expect(logLines).toEqual([expect.stringMatching(/^Invalid token: .*white space$/)]);
 });
@@ -53,7 +53,7 @@ it.each<[string, () => void]>([
   expect(logLines).toHaveLength(2);
 });
 
-it('reports the cause of a missed heartbeat, and after the heartbeat timeout that the worker counts as offline', () => {
+it('reports the cause of a missed heartbeat, and once that the worker counts as offline after the heartbeat timeout', () => {
   warnings.noteHeartbeat();
   vi.advanceTimersByTime(119_999);
   warnings.missedBeat(unreachable(), 120_000);
@@ -68,7 +68,7 @@ it('reports the cause of a missed heartbeat, and after the heartbeat timeout tha
   ]);
 });
 
-it('counts the time from the last answered heartbeat', () => {
+it('counts the heartbeat timeout from the last answered heartbeat', () => {
   vi.advanceTimersByTime(100_000);
   warnings.noteHeartbeat();
   vi.advanceTimersByTime(100_000);

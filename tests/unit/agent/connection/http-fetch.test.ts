@@ -21,7 +21,7 @@ async function startEchoServer(): Promise<URL> {
   return new URL(`http://127.0.0.1:${(server.address() as AddressInfo).port}/`);
 }
 
-/** Runs the event loop this number of times. */
+/** Waits for this number of turns of the event loop. */
 async function runEventLoop(times: number): Promise<void> {
   for (let turn = 0; turn < times; turn += 1) await new Promise(resolve => setImmediate(resolve));
 }
@@ -41,7 +41,7 @@ async function startRawServer(answer: (socket: Socket) => void): Promise<URL> {
 }
 
 test.each(['POST', 'PUT', 'PATCH', 'DELETE'])(
-  'sends the whole body of a %s call, and its length',
+  'sends the whole body of a %s call with its length',
   async method => {
     const answer = await openNetwork(usualTrust)(await startEchoServer(), { method, body: '机 {}' });
     expect([answer.status, answer.ok, answer.headers.get('X-Length')]).toEqual([200, true, '6']);
@@ -56,7 +56,7 @@ test('sends no body with a GET call', async () => {
   expect(answer.headers.get('x-other')).toBeNull();
 });
 
-test('reports an aborted call before and during its response', async () => {
+test('rejects an aborted call before and during its response', async () => {
   const silent = createServer((request, response) => {
     if (request.url === '/partial') response.write('{');
   });
@@ -74,7 +74,7 @@ test('reports an aborted call before and during its response', async () => {
   await expect(rest).rejects.toThrow('aborted');
 });
 
-test('delivers what arrived before a connection broke, and then the error', async () => {
+test('delivers the data that arrived before a connection broke, and then the error', async () => {
   const broken = Promise.withResolvers<void>();
   const url = await startRawServer(socket => {
     socket.once('close', () => broken.resolve());
@@ -82,7 +82,7 @@ test('delivers what arrived before a connection broke, and then the error', asyn
   });
   const answer = await openNetwork(usualTrust)(url, {});
   await broken.promise;
-  // The client learns about the end in a later turn of the event loop.
+  // The client receives the end of the connection in a later turn of the event loop.
   await runEventLoop(20);
   const texts: string[] = [];
   const readAll = async (): Promise<void> => {

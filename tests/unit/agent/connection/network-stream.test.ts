@@ -6,7 +6,7 @@ import { startListener } from '../../../support/tls/listener.ts';
 import { startSseServer } from '../sse-server.ts';
 
 // The fake timers must exist before the first connection, because the code under test picks up its timers only once.
-// Therefore vite.config.ts runs this file with modules of its own.
+// Therefore vite.config.ts runs this file with separate modules.
 beforeEach(() => void vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'performance'] }));
 afterEach(() => void vi.useRealTimers());
 
@@ -21,7 +21,7 @@ it('keeps a quiet stream over TLS open', async () => {
   const answer = await fetch(new URL(listener.url), { signal: abort.signal });
   const stream = await server.opened();
   const next = answer.body?.getReader().read();
-  // Longer than any default timeout of a library.
+  // An hour is longer than the default timeouts of Node and its HTTP client.
   for (let minute = 0; minute < 60; minute += 1) await vi.advanceTimersByTimeAsync(60_000);
   await stream.write('data: x\n\n');
   expect(Buffer.from((await next)?.value ?? []).toString()).toBe('data: x\n\n');

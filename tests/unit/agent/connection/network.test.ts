@@ -22,7 +22,7 @@ const trustAuthority = (identity: Identity): Trust => ({
   caFile: writeFile(tempFolder(), 'ca.pem', identity.cert),
 });
 
-/** Makes a call with a token. Returns the text of its failure, or 'none'. */
+/** Makes a call with a token. Returns the message about its failure, or 'none'. */
 async function call(url: string, trust: Trust, fetch = openNetwork(trust)): Promise<string> {
   const headers = () => ({ 'x-worker-token': canary });
   const client = createClient({ baseUrl: url, headers, timeoutMs: 10_000, fetch });
@@ -44,7 +44,7 @@ async function expectNothingSent(listener: Listener, connections = 1): Promise<v
 }
 
 describe('connections with a pin', () => {
-  it('accepts a server with the pinned key, independent of its issuer and names', async () => {
+  it('accepts a server with the pinned key, whatever issuer and names its certificate has', async () => {
     const identity = await makeIdentity({ names: ['elsewhere.test'] });
     const listener = await startListener(identity);
     expect(await call(listener.url, trustPinned(identity))).toBe('none');
@@ -66,7 +66,7 @@ describe('connections with a pin', () => {
     expect(await call(listener.url, trustPinned(first))).toBe('none');
   });
 
-  it('rejects another key after the handshake, before any byte of HTTP', async () => {
+  it('rejects a server with another key after the handshake, and sends no HTTP', async () => {
     const [pinned, unknown] = [await makeIdentity(), await makeIdentity()];
     const listener = await startListener(unknown);
     const trouble = await call(listener.url, trustPinned(pinned));
@@ -78,7 +78,7 @@ describe('connections with a pin', () => {
     await expectNothingSent(listener);
   });
 
-  it('rejects another key even when an authority vouches for it', async () => {
+  it('rejects a server with another key even if a trusted authority has signed its certificate', async () => {
     const [pinned, unknown] = [await makeIdentity(), await makeIdentity()];
     const listener = await startListener(unknown);
     const trust = { ...trustAuthority(unknown), pins: trustPinned(pinned).pins };
@@ -113,7 +113,7 @@ describe('connections with a pin', () => {
       const fetch = openNetwork(trustPinned(pinned));
       expect(await call(listener.url, usualTrust, fetch)).toBe('none');
       await listener.ended(1);
-      // A resumed session shows no key. The client could only refuse it, or trust it unchecked.
+      // A resumed session contains no key to check, so the client must start a full handshake.
       expect(await call(listener.url, usualTrust, fetch)).toBe('none');
       await listener.ended(2);
       const before = listener.received();
@@ -125,7 +125,7 @@ describe('connections with a pin', () => {
     },
   );
 
-  it('sends nothing to an http address with a pin', async () => {
+  it('sends nothing to an http address when a pin is set', async () => {
     const server = await startHttp(httpAnswer(200, '{"success":true}'));
     expect(await call(server.url, trustPinned(await makeIdentity()))).toContain(
       'a pin works only with https://',
@@ -155,7 +155,7 @@ describe('connections without a pin', () => {
     await expectNothingSent(listener);
   });
 
-  it('accepts a certificate that --ca-file vouches for', async () => {
+  it('accepts a certificate that an authority in --ca-file has signed', async () => {
     const identity = await makeIdentity();
     const listener = await startListener(identity);
     expect(await call(listener.url, trustAuthority(identity))).toBe('none');
@@ -233,7 +233,7 @@ describe('redirects', () => {
     ['javascript:alert(1)', 'redirects to another address.'],
     ['http://', 'redirects to another address.'],
     ['http://host.test/%1b[31m\u001b[31m', 'redirects to http://host.test/%1b[31m'],
-  ])('reports a redirect to %j without harmful characters', async (location, expected) => {
+  ])('reports a redirect to %j without control characters or credentials', async (location, expected) => {
     const server = await startHttp(httpAnswer(302, '', { location }));
     const trouble = await call(server.url, usualTrust);
     expect(trouble).not.toContain('\u001b');

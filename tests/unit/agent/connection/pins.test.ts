@@ -44,7 +44,7 @@ describe('pins', () => {
   });
 
   it.each([
-    ['nothing', ''],
+    ['an empty text', ''],
     ['an empty hash', 'sha256:'],
     ['white space', '  '],
     ['another hash', `sha1:${Buffer.alloc(20).toString('base64')}`],
@@ -54,7 +54,7 @@ describe('pins', () => {
     ['the fingerprint of a certificate, with colons', 'AA:BB:CC'],
     ['a mistyped last character', `${pin.slice(0, -2)}V=`],
     ['an invalid character', pin.replace('7', '!')],
-    ['an empty place in a list', `${pin},`],
+    ['an empty entry in a list', `${pin},`],
     ['a valid pin next to an invalid one', `${pin},x`],
     ['a number', 7],
     ['true, from a flag without a value', true],
@@ -76,7 +76,7 @@ describe('pins', () => {
     ['repeated flags', [pin, secondPin]],
     ['commas', `${pin}, ${secondPin}`],
     ["curl's semicolons", `${pin.replace(':', '//')};${secondPin.replace(':', '//')}`],
-    ['both, with a repeated pin', [`${pin},${secondPin}`, pin]],
+    ['repeated flags with commas and a repeated pin', [`${pin},${secondPin}`, pin]],
   ])('reads several pins from %s', (_title, given) => {
     expect(parse(given)).toEqual([pin, secondPin]);
   });
@@ -84,7 +84,7 @@ describe('pins', () => {
 
 it('computes the pin of a key as OpenSSL does', () => {
   const file = join(import.meta.dirname, '../../../support/tls/test-cert.pem');
-  // Expected value from: openssl x509 -pubkey -noout | openssl pkey -pubin -outform der | openssl dgst -sha256 -binary
+  // The expected value is the output of: openssl x509 -pubkey -noout | openssl pkey -pubin -outform der | openssl dgst -sha256 -binary
   // | base64
   expect(pinOf(new X509Certificate(readFileSync(file)))).toBe(
     'sha256:i8qtv0S88u1axlatModTcpIlAs4Z9JDyAINUZSMDuZg=',

@@ -9,21 +9,21 @@ describe('address at which other workers reach a worker', () => {
     ['http://127.0.0.1:8001', '127.0.0.1'],
     ['https://127.0.0.1/trainyard', '127.0.0.1'],
     ['http://localhost:8001', expect.stringMatching(/^(?:127\.0\.0\.1|::1)$/)],
-  ])('is by default the local address of the connection to %s', async (url, address) => {
+  ])('returns the local address of the connection to %s by default', async (url, address) => {
     expect(await findReachable(null, url)).toMatchObject({ address });
   });
 
-  it('is the address that the owner has set', async () => {
+  it('returns the address that the owner has set', async () => {
     expect(await findReachable('rig-0.example.org', 'http://127.0.0.1:8001')).toMatchObject({
       address: 'rig-0.example.org',
     });
   });
 
-  it('is unknown when the orchestrator cannot be looked up', async () => {
+  it('returns null when the name of the orchestrator cannot be resolved', async () => {
     expect(await findReachable(null, 'http://nowhere.invalid:8001')).toMatchObject({ address: null });
   });
 
-  it('is found without sending anything to the orchestrator', async () => {
+  it('finds the address without sending anything to the orchestrator', async () => {
     const socket = createSocket('udp4');
     socket.bind(0, '127.0.0.1');
     await once(socket, 'listening');
@@ -31,14 +31,14 @@ describe('address at which other workers reach a worker', () => {
     const received: string[] = [];
     socket.on('message', message => received.push(String(message)));
     await findReachable(null, `http://127.0.0.1:${port}`);
-    // Loopback keeps the order, so anything sent earlier would arrive before this.
+    // Loopback keeps the order, so an earlier packet would arrive before this packet.
     socket.send('after', port, '127.0.0.1');
     await once(socket, 'message');
     expect(received).toEqual(['after']);
     socket.close();
   });
 
-  it('contains a port on which a trainer can listen', async () => {
+  it('returns a port on which a trainer can listen', async () => {
     const { port } = await findReachable(null, 'http://127.0.0.1:8001');
     const server = createServer();
     server.listen(port);

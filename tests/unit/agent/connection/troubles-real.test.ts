@@ -8,7 +8,7 @@ import { createClient } from '../../../../protocol/client.ts';
 import { workerApi } from '../../../../protocol/worker-api.ts';
 import { closedPortUrl } from '../builders.ts';
 
-/** Makes a real call, so that the test uses errors that Node throws. Returns the explanation of its failure. */
+/** Makes a real call, which fails with an error of Node. Returns the explanation of this error. */
 async function explainCall(url: string, timeoutMs = 10_000): Promise<string> {
   const client = createClient({
     baseUrl: url,
@@ -37,7 +37,7 @@ async function listen(server: net.Server, scheme = 'http'): Promise<string> {
 const greet: http.RequestListener = (_request, response) => void response.end('{"success":true}');
 
 describe('troubles over plain HTTP', () => {
-  it('reports a refused connection when nothing listens', async () => {
+  it('explains a refused connection when nothing listens on the port', async () => {
     const url = await closedPortUrl();
     expect(await explainCall(url)).toMatch(/^Connection refused: nothing listens on/);
     expect(await explainCall(url.replace('127.0.0.1', 'localhost'))).toMatch(/^Connection refused/);
@@ -59,11 +59,11 @@ describe('troubles over plain HTTP', () => {
       () => http.createServer((_, response) => response.end('hi')),
       /not answer like/,
     ],
-  ])('reports a server that %s', async (_title, createServer, expected) => {
+  ])('explains the failure of a call to a server that %s', async (_title, createServer, expected) => {
     expect(await explainCall(await listen(createServer()))).toMatch(expected);
   });
 
-  it('reports a timeout when the server never answers', async () => {
+  it('explains a timeout when the server never answers', async () => {
     const url = await listen(net.createServer());
     expect(await explainCall(url, 20)).toMatch(/^No answer from .* in time/);
   });

@@ -68,11 +68,11 @@ describe('unreachable servers', () => {
     ['a very deeply nested error', wrap(errorWithCode('ECONNREFUSED'), 50), 'other'],
     ['a value that is not an error', 'gone', 'other'],
     ['an undefined value', undefined, 'other'],
-  ])('explains %s', (_title, cause: unknown, kind) => {
+  ])('explains %s as the cause of a failed call', (_title, cause: unknown, kind) => {
     expect(explainFailure({ kind: 'unreachable', cause }, url)).toMatch(remedies[kind]!);
   });
 
-  it("shortens a certificate's text to one line of plain characters", () => {
+  it('shortens a certificate error to one line without control characters', () => {
     const cause = Object.assign(new Error(`a\u001b[31m\nb${'x'.repeat(5_000)}`), {
       code: 'ERR_TLS_CERT_ALTNAME_INVALID',
     });

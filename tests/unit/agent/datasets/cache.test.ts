@@ -1,4 +1,4 @@
-/** Tests that the dataset cache of a rig keeps its owner's limit, and removes the least recently used datasets first. */
+/** Tests that the dataset cache of a rig keeps the limit of its owner, and removes the least recently used datasets first. */
 import { createHash } from 'node:crypto';
 import { mkdirSync, readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -47,7 +47,7 @@ function openRig(limitBytes: number, folder = temporaryFolder()) {
 }
 
 describe('cached datasets', () => {
-  test('lists complete datasets with their sizes, the last used first', async () => {
+  test('lists complete datasets with their sizes, the most recently used first', async () => {
     const { cache, datasetOf, download, digests } = openRig(100);
     const [cats, dogs] = [datasetOf('cat'), datasetOf('dogs', 'dogs', 'more')];
     await download(cats);
@@ -79,7 +79,7 @@ describe('cached datasets', () => {
 });
 
 describe('makeRoom', () => {
-  test('removes nothing while all datasets fit', async () => {
+  test('removes no dataset while all datasets fit', async () => {
     const { cache, datasetOf, download, digests } = openRig(6);
     const cats = datasetOf('cat');
     await download(cats);
@@ -87,7 +87,7 @@ describe('makeRoom', () => {
     expect(await digests()).toEqual([cats.digest]);
   });
 
-  test('removes the least recently used datasets, but no contents that others share', async () => {
+  test('removes the least recently used datasets, but no contents that other datasets share', async () => {
     const { cache, datasetOf, download, digests, has } = openRig(9);
     const touched = datasetOf('old');
     const unused = datasetOf('old', 'mid');
@@ -110,7 +110,7 @@ describe('makeRoom', () => {
     expect([await digests(), await has('cat')]).toEqual([[cats.digest], true]);
   });
 
-  test('removes nothing when the cache is too small for the new dataset alone', async () => {
+  test('removes no dataset when the new dataset alone exceeds the limit', async () => {
     const { cache, datasetOf, download, has } = openRig(5);
     await download(datasetOf('cat'));
     expect(await cache.makeRoom(datasetOf('a very large dog').files, noDatasets)).toEqual({
@@ -135,7 +135,7 @@ describe('makeRoom', () => {
     ]);
   });
 
-  test('counts and keeps the files that an interrupted download has stored', async () => {
+  test('counts and keeps the files of the new dataset that are already stored', async () => {
     const { cache, datasetOf, download, has } = openRig(6);
     const both = datasetOf('cat', 'dog');
     await download(datasetOf('cat'));

@@ -1,4 +1,4 @@
-/** Tests where the data of a job lies on a rig, and how the config of each trainer refers to it. */
+/** Tests the paths of a job's data on a rig, and how the config of each trainer refers to these paths. */
 import { readFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { describe, expect, test } from 'vitest';
@@ -17,7 +17,7 @@ const dataOf = (path: string, isFile = false): JobOffer['data'][number] => ({
   is_file: isFile,
 });
 
-/** Prepares a job for this trainer. `read` parses one of the files that the trainer gets. */
+/** Prepares a job for this trainer. `read` parses a file of the prepared job. */
 function prepare(trainer: string, offer: Partial<JobOffer>) {
   const workDir = tempFolder();
   const trainers = parseTrainers([trainer], '/usr/bin/python3');
@@ -103,8 +103,12 @@ describe('data paths in configs', () => {
       config: { images: './images', more: [{ also: './images' }], caption: 'a photo of ./images' },
       data: [dataOf('./images')],
     });
-    const place = join(folder, 'data', '0-images');
-    expect(config).toEqual({ images: place, more: [{ also: place }], caption: 'a photo of ./images' });
+    const imagesPath = join(folder, 'data', '0-images');
+    expect(config).toEqual({
+      images: imagesPath,
+      more: [{ also: imagesPath }],
+      caption: 'a photo of ./images',
+    });
     expect(argv.at(-1)).toBe(join(folder, 'data'));
     expect(env).toMatchObject({ TRAINYARD_DATA_DIR: join(folder, 'data') });
   });
@@ -112,7 +116,7 @@ describe('data paths in configs', () => {
   test.each(['..', '/', '.', 'a/..', ''])('keeps data with the path %j inside the job folder', path => {
     const data = [dataOf(path), dataOf(path, true)];
     const { folder, dataTargets } = prepare('node train.js {config_path}', { config: {}, data });
-    expect(dataTargets.map(place => place.path)).toEqual([
+    expect(dataTargets.map(target => target.path)).toEqual([
       expect.stringContaining(join(folder, 'data', '0-')),
       join(folder, 'data', '1', basename(path) === 'a' ? 'a' : 'data'),
     ]);

@@ -1,4 +1,4 @@
-/** Tests that a rig downloads the files of a dataset over breaking connections, and no part of them twice. */
+/** Tests that a rig downloads the files of a dataset although connections break, and downloads no part twice. */
 import { createHash } from 'node:crypto';
 import { describe, expect, test } from 'vitest';
 import {
@@ -14,7 +14,7 @@ import { temporaryFolder } from '../../../support/processes.ts';
 const sha256 = (text: string): string => createHash('sha256').update(text).digest('hex');
 const contentOf = (text: string) => ({ bytes: text.length, sha256: sha256(text) });
 
-/** A clock whose pauses end immediately. It counts them. */
+/** A clock whose pauses end immediately. `pauses` returns their number. */
 function createInstantClock() {
   let pauses = 0;
   const clock: Clock = {
@@ -28,7 +28,7 @@ function createInstantClock() {
   return { clock, pauses: () => pauses };
 }
 
-/** Yields single letters. The connection breaks after this number of them. */
+/** Yields the letters of a text one by one, and throws after `breaksAfter` letters. */
 async function* pieces(text: string, breaksAfter = Number.POSITIVE_INFINITY) {
   for (const [index, letter] of text.split('').entries()) {
     if (index >= breaksAfter) throw new Error('the connection broke');
@@ -75,7 +75,7 @@ function openRig(folder = temporaryFolder()) {
 }
 
 describe('fetchContents', () => {
-  test('downloads each content once, and reports its progress', async () => {
+  test('downloads each content once, and reports the progress', async () => {
     const { contents, fetch, progress } = openRig();
     const { source, requests } = sourceOf(['cat', 'dogs', '']);
     expect(await fetch(source, 'cat', 'dogs', 'cat', '')).toEqual({ kind: 'done', fetched: 7 });
@@ -85,7 +85,7 @@ describe('fetchContents', () => {
     expect(progress.at(-1)).toEqual({ bytesHere: 7, bytes: 7 });
   });
 
-  test('downloads nothing that is already stored', async () => {
+  test('downloads no content that is already stored', async () => {
     const { fetch, progress } = openRig();
     const { source, requests } = sourceOf(['cat']);
     await fetch(source, 'cat');
@@ -136,7 +136,7 @@ describe('fetchContents', () => {
     expect(await contents.has(contentOf('elephant'))).toBe(true);
   });
 
-  test('waits while the source is unreachable', async () => {
+  test('retries with pauses while the source is unreachable', async () => {
     const { fetch, pauses } = openRig();
     const { source } = sourceOf(['cat'], (text, from, requestCount) =>
       requestCount < 4 ? { kind: 'later' } : { kind: 'open', from, pieces: pieces(text) },
@@ -156,7 +156,7 @@ describe('fetchContents', () => {
     expect(await contents.has(contentOf('cat'))).toBe(true);
   });
 
-  test('fails when a content has a wrong digest twice, and keeps nothing of it', async () => {
+  test('fails when a content has a wrong digest twice, and keeps no part of the content', async () => {
     const { contents, fetch } = openRig();
     const { source, requests } = sourceOf(['cat'], (_text, from) => ({
       kind: 'open',
@@ -181,7 +181,7 @@ describe('fetchContents', () => {
     expect(await fetch(source, 'cat', 'dog')).toEqual({ kind: 'failed', why: 'The dataset was deleted' });
   });
 
-  test('stops when the job is cancelled', async () => {
+  test('aborts the downloads when the job is cancelled', async () => {
     const { fetch, stop } = openRig();
     stop.abort();
     expect(await fetch(sourceOf(['cat']).source, 'cat')).toEqual({ kind: 'aborted' });

@@ -1,4 +1,4 @@
-/** Tests that the worker downloads the data of a job into its cache, and places it where the trainer expects it. */
+/** Tests that the worker downloads the data of a job into its cache, and places the data where the trainer expects it. */
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
@@ -85,7 +85,7 @@ describe('data of a job', () => {
     expect(readFileSync(join(dataPath, 'more', 'b.jpg'), 'utf8')).toBe('two');
   });
 
-  test('downloads no data that another job has used', async () => {
+  test('downloads no data that an earlier job has downloaded', async () => {
     const rig = openRig();
     await rig.fetch(createStorageServer(photos.stored), 'j1', [photos]);
     const server = createStorageServer(photos.stored);
@@ -113,7 +113,7 @@ describe('data of a job', () => {
     expect(readFileSync(dataPath, 'utf8')).toBe('weights');
   });
 
-  test('resumes after a broken connection', async () => {
+  test('resumes the download of data after a broken connection', async () => {
     const long = push('images', { 'a.bin': '0123456789abcdef' });
     const server = createStorageServer(long.stored);
     const key = `data/${sha256Of('0123456789abcdef')}`;
@@ -145,7 +145,7 @@ describe('data of a job', () => {
     });
   });
 
-  test("refuses data larger than the rig's cache before downloading any of it", async () => {
+  test("refuses data larger than the rig's cache before it downloads any content", async () => {
     const server = createStorageServer(photos.stored);
     const { fetched } = await openRig(10).fetch(server, 'j1', [photos]);
     expect(fetched).toEqual({
@@ -157,7 +157,7 @@ describe('data of a job', () => {
     expect(countDownloads(server)).toBe(1);
   });
 
-  test('stops the download when the job is cancelled', async () => {
+  test('stops the download of data when the job is cancelled', async () => {
     const abort = new AbortController();
     const server = createStorageServer(photos.stored);
     server.onCall = () => abort.abort();
@@ -165,7 +165,7 @@ describe('data of a job', () => {
     expect(fetched).toEqual({ kind: 'aborted' });
   });
 
-  test('removes the data of an earlier job when the next one needs the space', async () => {
+  test('removes the data of an earlier job when the next job needs the space', async () => {
     const rig = openRig(20);
     const first = await rig.fetch(createStorageServer(photos.stored), 'j1', [photos]);
     writeFileSync(join(first.dataPath, 'latents.npz'), 'a cache of the trainer');

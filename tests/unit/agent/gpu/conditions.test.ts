@@ -1,4 +1,4 @@
-/** Tests how missing GPUs and memory errors are found in the output of nvidia-smi. */
+/** Tests how the agent finds missing GPUs and memory errors in the output of nvidia-smi. */
 import { describe, expect, test } from 'vitest';
 import type { CommandResult } from '../../../../agent/process/run-command.ts';
 import { conditionsOf, makeTrouble, missingFromStart } from '../../../../agent/gpu/conditions.ts';
@@ -64,7 +64,7 @@ describe('missing GPUs', () => {
     exited(255, 'Failed to initialize NVML: Driver/library version mismatch'),
     exited(9, "NVIDIA-SMI has failed because it couldn't communicate with the NVIDIA driver."),
     exited(6, 'No devices were found'),
-  ])('reports every GPU when the tool finds none: $stdout', async output => {
+  ])('reports every GPU when nvidia-smi finds no GPU: $stdout', async output => {
     const problems = await conditions(output);
     expect(problems?.map(({ gpu, kind }) => [gpu, kind])).toEqual([
       [0, 'missing'],
@@ -77,14 +77,14 @@ describe('missing GPUs', () => {
 
   test.each<[string, CommandResult]>([
     ['hangs', TIMED_OUT],
-    ['is gone', { kind: 'missing' }],
+    ['does not exist', { kind: 'missing' }],
     ['prints nothing', exited(0, '')],
-  ])('reports every GPU when the tool %s twice in a row', async (_title, output) => {
+  ])('reports every GPU when nvidia-smi %s twice in a row', async (_title, output) => {
     expect(await conditions(output)).toBeNull();
     expect(await conditions(output, { wasSilent: true })).toHaveLength(3);
   });
 
-  test('reports nothing when the tool is too old for the query', async () => {
+  test('reports no GPU when nvidia-smi is too old for the query', async () => {
     const output = exited(2, 'Field "ecc.errors.uncorrected.volatile.total" is not a valid field to query.');
     expect(await conditions(output, { wasSilent: true })).toBeNull();
   });
@@ -117,7 +117,7 @@ test('identifies a GPU without a UUID by its number', async () => {
 describe('missingFromStart', () => {
   const broken = probeNvidia(exited(255, 'Failed to initialize NVML: Driver/library version mismatch'));
 
-  test('reports a GPU as missing when the driver fails, unless no GPU is wanted', async () => {
+  test('reports a GPU as missing when the driver fails, unless the worker is configured without GPUs', async () => {
     const report = await broken;
     for (const choice of ['all', 'some'] as const)
       expect(missingFromStart(report, choice)).toEqual([
@@ -126,7 +126,7 @@ describe('missingFromStart', () => {
     expect(missingFromStart(report, 'none')).toEqual([]);
   });
 
-  test('reports a lost GPU as missing, unless others were chosen', async () => {
+  test('reports a lost GPU as missing, unless the worker uses only some GPUs', async () => {
     const lost = '1, [GPU is lost], [GPU is lost], [GPU is lost], [GPU is lost]';
     const report = await probeNvidia(MIXED.replace(/^1, .*$/m, lost));
     expect(missingFromStart(report, 'all')).toMatchObject([{ gpu: 1, kind: 'missing' }]);
@@ -135,7 +135,7 @@ describe('missingFromStart', () => {
     expect(missingFromStart(lastIsLost, 'all')).toMatchObject([{ gpu: 2 }]);
   });
 
-  test('reports no missing GPU on a machine without GPUs, or for other problems', async () => {
+  test('reports no missing GPU on a machine without GPUs, or when only the memory size is unknown', async () => {
     expect(missingFromStart(await probe({}), 'all')).toEqual([]);
     const old = await probeNvidia(MIXED.replace('81920', '[N/A]'));
     expect(old.problem?.code).toBe('memory_unknown');
@@ -149,7 +149,7 @@ describe('missingFromStart', () => {
     [null, { HIP_VISIBLE_DEVICES: '0,1' }, 'some'],
     [null, { CUDA_VISIBLE_DEVICES: '' }, 'none'],
     [[0], { HIP_VISIBLE_DEVICES: '-1' }, 'none'],
-  ])('reads the choice of --gpus %j with %j as %s', (indices, environment, choice) => {
+  ])('finds that --gpus %j and the environment %j choose %s GPUs', (indices, environment, choice) => {
     expect(choiceOf(indices, environment)).toBe(choice);
   });
 });

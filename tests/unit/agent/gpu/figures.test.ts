@@ -110,7 +110,7 @@ describe('figures of AMD GPUs', () => {
   });
 });
 
-test('runs no tool on machines without such GPUs', async () => {
+test('runs no tool on machines without NVIDIA or AMD GPUs', async () => {
   const calls: string[] = [];
   for (const report of [makeReport('cpu', []), await probeMac(mac([{ chip_type: 'M3' }]))])
     expect(await probeFigures({ run: machine({}, calls), report })).toEqual({});

@@ -1,4 +1,4 @@
-/** Tests how the agent finds out whose processes use its GPUs. */
+/** Tests how the agent finds the owners of the processes on its GPUs. */
 import { describe, expect, test } from 'vitest';
 import {
   holdingOf,
@@ -14,7 +14,7 @@ import { JobId } from '../../../../protocol/ids.ts';
 import { exited, machine, type Outputs, TIMED_OUT } from '../../../support/gpu-machine.ts';
 
 const job = JobId.parse('j_now');
-const before = JobId.parse('j_before');
+const earlierJob = JobId.parse('j_before');
 const noSuspects: ReadonlySet<string> = new Set();
 
 /** The process table. The trainer is process 100, its guard 99. By default, a process has its own session. */
@@ -22,14 +22,14 @@ const processes: Readonly<Record<number, Partial<ProcessFacts>>> = {
   99: { parent: 1 },
   100: { parent: 99, name: 'python' },
   101: { parent: 100, group: 100, session: 100 },
-  // Its parent has ended, but it is still in the trainer's process group.
+  // The parent of 102 has ended, but 102 is still in the trainer's process group.
   102: { parent: 1, group: 100, session: 100 },
-  // It has left the group and the session, but its parent is still the trainer's child.
+  // 103 has left the group and the session, but its parent is still the trainer's child.
   103: { parent: 101 },
-  // It has lost its parent as well, so only its environment names the job.
+  // 104 has lost its parent as well, so only its environment names the job.
   104: { parent: 1, jobId: job },
   200: { parent: 1, name: 'blender' },
-  300: { parent: 1, jobId: before, name: 'python' },
+  300: { parent: 1, jobId: earlierJob, name: 'python' },
   250: { parent: 1, isContained: true, name: 'python' },
   301: { parent: 1, group: 90, session: 90, name: 'pt_data_worker' },
 };
@@ -39,7 +39,7 @@ const table: ProcessTable = pid => {
     ? null
     : { parent: 1, group: pid, session: pid, name: 'some', isContained: false, jobId: null, ...facts };
 };
-const runs: OwnRuns = { live: [{ jobId: job, leader: 100 }], ended: [{ jobId: before, leader: 90 }] };
+const runs: OwnRuns = { live: [{ jobId: job, leader: 100 }], ended: [{ jobId: earlierJob, leader: 90 }] };
 
 describe('owner of a process', () => {
   test.each([100, 101, 102, 103, 104])('attributes process %d to the running job', pid => {
@@ -48,9 +48,9 @@ describe('owner of a process', () => {
 
   test.each([
     [104, job],
-    [300, before],
-    [301, before],
-  ])('recognizes process %d as left over after its job', (pid, jobId) => {
+    [300, earlierJob],
+    [301, earlierJob],
+  ])('recognizes process %d as left over after the end of its job', (pid, jobId) => {
     const ended = { live: [], ended: [...runs.ended, { jobId: job, leader: 100 }] };
     expect(ownerOf(pid, table, ended)).toMatchObject({ kind: 'left_over', jobId });
   });
@@ -59,12 +59,12 @@ describe('owner of a process', () => {
     expect(ownerOf(200, table, runs)).toEqual({ kind: 'foreign', name: 'blender' });
   });
 
-  test('attributes an invisible process to the running job, if a job runs', () => {
+  test('attributes an invisible process to the running job, and to no owner when no job runs', () => {
     expect(ownerOf(4711, table, { ...runs, live: [] })).toEqual({ kind: 'unseen' });
     expect(ownerOf(4711, table, runs)).toEqual({ kind: 'ours' });
   });
 
-  test('attributes a container process to the running job, and to others afterwards', () => {
+  test('attributes a container process to the running job, and treats it as foreign when no job runs', () => {
     expect(ownerOf(250, table, runs)).toEqual({ kind: 'ours' });
     expect(ownerOf(250, table, { ...runs, live: [] })).toEqual({ kind: 'foreign', name: 'python' });
   });
@@ -81,7 +81,7 @@ describe('owner of a process', () => {
     expect(ownerOf(400, damagedTable, runs)).toMatchObject({ kind: 'foreign' });
   });
 
-  test("attributes a process by its job when the trainer's number is unknown", () => {
+  test("attributes a process by the job in its environment when the trainer's pid is unknown", () => {
     const adopted = { live: [{ jobId: job, leader: null }], ended: [] };
     expect(ownerOf(104, table, adopted)).toEqual({ kind: 'ours' });
     expect(ownerOf(200, table, adopted)).toMatchObject({ kind: 'foreign' });
@@ -100,7 +100,7 @@ describe('held GPUs', () => {
       suspects,
     );
 
-  test('reports a foreign process on a GPU that two checks in a row find', () => {
+  test('reports a foreign process on a GPU only after two checks in a row have found it', () => {
     const first = check(noSuspects, [1, 200, 9216]);
     expect(first).toMatchObject({ troubles: [], needsConfirmation: true });
     const second = check(first.suspects, [1, 200, 9216]);
@@ -127,7 +127,7 @@ describe('held GPUs', () => {
     expect(check(noSuspects, [1, 200, 256]).needsConfirmation).toBe(true);
   });
 
-  test('reports leftover processes of a job, and names the process with the most memory', () => {
+  test('reports leftover processes of a job, and names the one with the most memory', () => {
     const leftOver = [
       [0, 301, 300],
       [0, 300, 4096],
@@ -155,7 +155,7 @@ describe('held GPUs', () => {
   });
 });
 
-describe('list of processes', () => {
+describe('processes on GPUs', () => {
   const report: GpuReport = makeReport('cuda', [
     { index: 1, name: 'A', uuid: 'GPU-one' },
     { index: 2, name: 'B', uuid: 'GPU-two' },
@@ -189,7 +189,7 @@ describe('list of processes', () => {
   });
 
   test.each([TIMED_OUT, exited(9, 'no driver'), { kind: 'missing' } as const])(
-    'returns null when nvidia-smi fails: %j',
+    'returns no list of processes when nvidia-smi fails: %j',
     async output => {
       expect(await probe({ 'nvidia-smi': output })).toBeNull();
     },
@@ -203,7 +203,7 @@ describe('list of processes', () => {
     'Driver version': '6.8',
   };
 
-  test('lists AMD processes only for a worker with all GPUs', async () => {
+  test('lists AMD processes only for a worker that uses all GPUs', async () => {
     expect(await probe({ 'rocm-smi': JSON.stringify({ card0: card, system }) }, amd)).toMatchObject({
       processes: [{ gpu: 0, pid: 4711, memoryMib: 9216 }],
       cards: { kind: 'listed', cards: [{ index: 0 }] },
@@ -214,7 +214,7 @@ describe('list of processes', () => {
     expect(await probe({ 'rocm-smi': 'WARNING: no driver' }, amd)).toEqual({ processes: [] });
   });
 
-  test('runs no tool on a machine without GPUs', async () => {
+  test('lists no processes and runs no tool on a machine without GPUs', async () => {
     const calls: string[] = [];
     expect(await probe({}, makeReport('cpu', []), calls)).toEqual({ processes: [] });
     expect(calls).toEqual([]);

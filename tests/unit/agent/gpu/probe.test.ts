@@ -90,14 +90,14 @@ describe('probe of NVIDIA GPUs', () => {
       { name: 'NVIDIA A100-SXM4-40GB', vramGb: 40 },
     ],
     ['a very long name', `0, ${'x'.repeat(5000)}, 8192, 1.2, GPU-1`, { name: 'x'.repeat(200) }],
-  ])('accepts %s', async (_title, row, expected) => {
+  ])('reports a GPU with %s', async (_title, row, expected) => {
     const report = await probeNvidia(`${row}\n`);
     expect(report).toMatchObject({ accelerator: 'cuda', count: 1, problem: undefined, ...expected });
     expect(report.gpus[0]?.uuid).toBe(row.includes('GPU-') ? row.slice(row.indexOf('GPU-')) : undefined);
   });
 
   it.each(['[N/A]', '[Not Supported]', 'Not Supported', '[Insufficient Permissions]'])(
-    'keeps a GPU whose memory is %s, and reports that',
+    'keeps a GPU whose memory is %s, and reports the unknown size',
     async memory => {
       const report = await probeNvidia(
         `0, NVIDIA GB10, ${memory}, 580.95.05, GPU-1\n${A100.replace('0', '1')}`,
@@ -176,7 +176,7 @@ describe('broken NVIDIA drivers', () => {
     expect(report.problem?.message).toContain(remedy);
   });
 
-  it('finds the error on stderr', async () => {
+  it('recognizes an error of nvidia-smi on stderr', async () => {
     const report = await probeNvidia(exited(6, '', 'No devices were found\n'));
     expect(report.problem?.code).toBe('no_devices');
   });
@@ -184,13 +184,13 @@ describe('broken NVIDIA drivers', () => {
   it.each([
     [TIMED_OUT, 'probe_timeout', 'within 10 s'],
     [{ kind: 'failed', message: 'spawn nvidia-smi EACCES' } as const, 'probe_failed', 'EACCES'],
-  ])('reports the failed probe %o', async (result, code, text) => {
+  ])('reports a problem when nvidia-smi returns %o', async (result, code, text) => {
     const report = await probeNvidia(result);
     expect(report).toMatchObject({ count: 0, problem: { code } });
     expect(report.problem?.message).toContain(text);
   });
 
-  it('reports a runner that throws', async () => {
+  it('reports a problem when the command runner throws', async () => {
     const run: RunCommand = () => Promise.reject(new Error('no such luck'));
     const report = await probeGpus({ run, platform: 'linux', arch: 'x64', environment: {} });
     expect(report).toMatchObject({ count: 0, problem: { code: 'probe_failed' } });
@@ -218,7 +218,7 @@ describe('probe of AMD GPUs', () => {
     });
   });
 
-  it("queries name, memory and driver, and finds rocm-smi in ROCm's folder", async () => {
+  it("finds rocm-smi in ROCm's folder, and queries name, memory and driver", async () => {
     const calls: string[] = [];
     const run = machine({ '/opt/rocm/bin/rocm-smi': RX_7900_XT }, calls);
     const report = await probeGpus({ run, platform: 'linux', arch: 'x64', environment: {} });
@@ -272,7 +272,7 @@ describe('probe of AMD GPUs', () => {
 
   it.each([
     [
-      'a card that is too new for the table',
+      'a card that rocm-smi has no name for',
       { 'Card Model': '0x75b0', 'GFX Version': 'gfx950' },
       'AMD GPU gfx950',
     ],
@@ -300,13 +300,13 @@ describe('probe of AMD GPUs', () => {
     [exited(0, '{"card0": '), 'probe_failed', 'listed no GPU'],
     [exited(0, '\n'), 'probe_failed', 'no output'],
     [TIMED_OUT, 'probe_timeout', 'rocm-smi did not answer'],
-  ])('reports the problem %o', async (result, code, text) => {
+  ])('reports a problem when rocm-smi returns %o', async (result, code, text) => {
     const report = await probe({ 'rocm-smi': result });
     expect(report).toMatchObject({ accelerator: 'cpu', count: 0, problem: { code } });
     expect(report.problem?.message).toContain(text);
   });
 
-  it("uses AMD GPUs when NVIDIA's driver is broken, and keeps the problem", async () => {
+  it("uses AMD GPUs when NVIDIA's driver is broken, and still reports the driver", async () => {
     const report = await probe({ 'nvidia-smi': 'No devices were found', 'rocm-smi': RX_7900_XT });
     expect(report).toMatchObject({ accelerator: 'rocm', count: 1, problem: { code: 'no_devices' } });
   });
@@ -354,17 +354,17 @@ describe('probe of Apple silicon', () => {
 
   it.each([
     [
-      'an unknown chip',
+      'a chip that only the displays section names',
       mac([{ chip_type: 'Unknown', physical_memory: '14 GB' }], [{ sppci_model: 'Apple M1' }]),
       { name: 'Apple M1', vramGb: 14 },
     ],
     [
-      'a terabyte',
+      'a terabyte of memory',
       mac([{ chip_type: 'Apple M9', physical_memory: '1 TB' }]),
       { name: 'Apple M9', vramGb: 1024 },
     ],
     ['no name at all', mac([{ physical_memory: '8 GB' }]), { name: 'Apple Silicon', vramGb: 8 }],
-  ])('accepts %s', async (_title, output, expected) => {
+  ])('reports an Apple GPU with %s', async (_title, output, expected) => {
     expect(await probeMac(output)).toMatchObject({ count: 1, problem: undefined, ...expected });
   });
 

@@ -30,7 +30,7 @@ describe('CUDA_VISIBLE_DEVICES', () => {
     ['0,-1,1', [0]],
     ['GPU-5d5ba0d6-d33d-2b2c-524d-9e3d8d2b8a77', [0]],
     ['GPU-67a571,2', [1, 2]],
-  ])('selects with CUDA_VISIBLE_DEVICES=%j the GPUs %j', async (value, indices) => {
+  ])('reads CUDA_VISIBLE_DEVICES=%j as the GPUs %j', async (value, indices) => {
     const report = await probeNvidia(MIXED, { CUDA_VISIBLE_DEVICES: value });
     expect(report.gpus.map(gpu => gpu.index)).toEqual(indices);
     expect(report).toMatchObject({ count: indices.length, problem: undefined });
@@ -43,7 +43,7 @@ describe('CUDA_VISIBLE_DEVICES', () => {
     ['GPU-ffff', [], 'GPU-ffff'],
     ['all', [], 'all'],
   ])(
-    'stops at the first unknown or ambiguous GPU in %s, and reports it',
+    'selects the GPUs before the first unknown or ambiguous GPU in %s, and reports this GPU',
     async (value, indices, unknownGpu) => {
       const report = await probeNvidia(MIXED, { CUDA_VISIBLE_DEVICES: value });
       expect(report.gpus.map(gpu => gpu.index)).toEqual(indices);
@@ -52,14 +52,14 @@ describe('CUDA_VISIBLE_DEVICES', () => {
     },
   );
 
-  it('matches no prefix for a GPU without a UUID', async () => {
+  it('selects no GPU without a UUID for a UUID prefix', async () => {
     const report = await probeNvidia('0, Tesla K80, 11441, 470.57.02, [N/A]\n', {
       CUDA_VISIBLE_DEVICES: 'GPU-5d',
     });
     expect(report).toMatchObject({ count: 0, problem: { code: 'bad_selection' } });
   });
 
-  it('keeps all GPUs and the variable when a MIG slice is selected', async () => {
+  it('reports all GPUs and leaves the variable unchanged when it selects a MIG slice', async () => {
     const report = await probeNvidia(MIXED, {
       CUDA_VISIBLE_DEVICES: 'MIG-c6d4f1ef-42e4-5de3-91c7-45d71c87eb3f',
     });
@@ -76,7 +76,7 @@ describe('CUDA_VISIBLE_DEVICES', () => {
 });
 
 describe('--gpus', () => {
-  it('keeps the chosen GPUs in their order, and summarizes them again', async () => {
+  it('selects the GPUs of --gpus in their order, and summarizes only these', async () => {
     const selection = selectGpus(await probeNvidia(MIXED), [1, 0, 1]);
     expect(selection).toMatchObject({
       ok: true,
@@ -88,7 +88,7 @@ describe('--gpus', () => {
     });
   });
 
-  it('passes a job the GPUs at its positions, or all of them', async () => {
+  it('makes the GPUs at the positions of a job visible, or all selected GPUs', async () => {
     const selection = selectGpus(await probeNvidia(MIXED), [1, 0]);
     const visibleGpus = (positions: readonly number[] | null): unknown =>
       selection.ok && trainerGpuEnvironment(selection.report, positions)['CUDA_VISIBLE_DEVICES'];
@@ -97,14 +97,14 @@ describe('--gpus', () => {
     expect(visibleGpus(null)).toBe('1,0');
   });
 
-  it('passes a job all GPUs when none of its own is left', async () => {
+  it('makes all selected GPUs visible when a job has only unknown positions', async () => {
     const selection = selectGpus(await probeNvidia(MIXED), [0]);
     expect(selection.ok && trainerGpuEnvironment(selection.report, [3])).toMatchObject({
       CUDA_VISIBLE_DEVICES: '0',
     });
   });
 
-  it('rejects an unknown GPU number, and names it', async () => {
+  it('rejects unknown GPU numbers, and names them', async () => {
     const selection = selectGpus(await probeNvidia(A100), [0, 3, 5]);
     expect(selection).toEqual({
       ok: false,
@@ -113,7 +113,7 @@ describe('--gpus', () => {
     });
   });
 
-  it('rejects an empty selection', async () => {
+  it('rejects a selection without GPUs', async () => {
     expect(selectGpus(await probeNvidia(A100), [])).toMatchObject({
       ok: false,
       missing: [],
@@ -121,7 +121,7 @@ describe('--gpus', () => {
     });
   });
 
-  it("names the driver's problem when it is the cause", async () => {
+  it("names the driver's problem when it leaves no usable GPU", async () => {
     const selection = selectGpus(await probeNvidia('No devices were found'), [0]);
     expect(selection).toMatchObject({
       ok: false,
@@ -132,19 +132,19 @@ describe('--gpus', () => {
   it.each([
     ['AMD', { 'rocm-smi': RX_7900_XT }, 'linux', { HIP_VISIBLE_DEVICES: '0' }],
     ['Apple', { system_profiler: mac([]) }, 'darwin', {}],
-    ['none', {}, 'linux', {}],
+    ['a machine without GPUs', {}, 'linux', {}],
   ])('sets the GPU environment of a trainer on %s', async (_title, outputs, platform, expected) => {
     expect(trainerGpuEnvironment(await probe(outputs, {}, platform, 'arm64'))).toEqual(expected);
   });
 });
 
 describe('utilization', () => {
-  const utilisation = async (output: string | CommandResult, calls: string[] = []) =>
+  const utilizationFor = async (output: string | CommandResult, calls: string[] = []) =>
     probeUtilisation({ run: machine({ 'nvidia-smi': output }, calls), report: await probeNvidia(MIXED) });
 
   it('reads the utilization of each GPU', async () => {
     const calls: string[] = [];
-    expect(await utilisation('0, 97, 61342, 64, 298.31\n1, 0, 4, 31, 61.07\n', calls)).toMatchObject({
+    expect(await utilizationFor('0, 97, 61342, 64, 298.31\n1, 0, 4, 31, 61.07\n', calls)).toMatchObject({
       gpus: [
         { index: 0, utilization: 97, memory_mb: 61342, temperature_c: 64, power_w: 298.31 },
         { index: 1, utilization: 0, memory_mb: 4, temperature_c: 31, power_w: 61.07 },
@@ -155,13 +155,13 @@ describe('utilization', () => {
     ]);
   });
 
-  it('leaves missing figures undefined', async () => {
+  it('leaves missing GPU figures undefined', async () => {
     const row = '2, [N/A], [Not Supported], [Insufficient Permissions], [Unknown Error]';
-    expect(await utilisation(row)).toMatchObject({ gpus: [{ index: 2 }], problem: undefined });
+    expect(await utilizationFor(row)).toMatchObject({ gpus: [{ index: 2 }], problem: undefined });
   });
 
   it('skips GPUs that the worker does not use', async () => {
-    expect((await utilisation('0, 1, 2, 3, 4\n9, 1, 2, 3, 4\n')).gpus.map(gpu => gpu.index)).toEqual([0]);
+    expect((await utilizationFor('0, 1, 2, 3, 4\n9, 1, 2, 3, 4\n')).gpus.map(gpu => gpu.index)).toEqual([0]);
   });
 
   it.each([
@@ -171,14 +171,14 @@ describe('utilization', () => {
     [TIMED_OUT, 'probe_timeout'],
     [{ kind: 'missing' } as const, undefined],
     ['', undefined],
-  ])('reports the problem of %o: %s', async (output, code) => {
-    expect((await utilisation(output)).problem?.code).toBe(code);
+  ])('reports the problem when nvidia-smi returns %o: %s', async (output, code) => {
+    expect((await utilizationFor(output)).problem?.code).toBe(code);
   });
 
   it('reads the power limit of each GPU', async () => {
     const uuid = 'GPU-5d5ba0d6-d33d-2b2c-524d-9e3d8d2b8a77';
     const rows = `0, 97, 61342, 64, 298.31, ${uuid}, 0, 400.00\n1, 0, 4, 31, 61.07, ${uuid}, 0, [N/A]\n`;
-    expect((await utilisation(rows)).gpus.map(gpu => gpu.power_limit_w)).toEqual([400, undefined]);
+    expect((await utilizationFor(rows)).gpus.map(gpu => gpu.power_limit_w)).toEqual([400, undefined]);
   });
 
   it('reads the utilization of AMD GPUs', async () => {
@@ -189,7 +189,7 @@ describe('utilization', () => {
     expect(await probeAmd(TIMED_OUT)).toEqual({ gpus: [] });
   });
 
-  it('runs no tool for other accelerators', async () => {
+  it('runs no tool for the utilization of an Apple GPU', async () => {
     const calls: string[] = [];
     const report = await probeMac(mac([{ chip_type: 'Apple M3' }]));
     expect(await probeUtilisation({ run: machine({}, calls), report })).toEqual({ gpus: [] });

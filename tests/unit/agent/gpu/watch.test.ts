@@ -52,7 +52,7 @@ test('lists GPU processes at most every 30 s while there is no foreign process',
   expect(rig.processQueries).toBe(3);
 });
 
-test('reports a foreign process when a second check soon after finds it again', async () => {
+test('reports a foreign process when a second check two seconds later finds it again', async () => {
   const { clock, rig, facts, logged, watch } = openMachine();
   facts.set(200, { name: 'blender' });
   rig.apps = '200, GPU-a, 9216';
@@ -70,7 +70,7 @@ test('reports a foreign process when a second check soon after finds it again', 
   expect(logged.at(-1)).toBe('No other process uses a GPU any more');
 });
 
-test('lists the GPU processes before the worker registers', async () => {
+test('reports held GPUs and memory errors before the worker registers', async () => {
   const { clock, rig, facts, deps } = openMachine();
   facts.set(200, {});
   rig.apps = '200, GPU-a, 9216';
@@ -95,7 +95,7 @@ test('reports no held GPU when processes cannot be read', async () => {
   expect(watch.troubles()).toEqual([]);
 });
 
-test('reports problems from the start as long as the worker runs', async () => {
+test('keeps reporting the problems that were present at the start', async () => {
   const { deps } = openMachine();
   const presentAtStart = [{ gpu: 3, kind: 'missing', detail: 'it is lost' }] as const;
   const { watch } = await openTelemetry({ ...deps, presentAtStart });
@@ -158,7 +158,7 @@ describe('end of an attempt', () => {
   });
 });
 
-test('attributes its processes to an adopted job until the job has ended', async () => {
+test('attributes processes to the adopted job until that job has ended', async () => {
   const { clock, rig, facts, watch } = openMachine({ found: job });
   facts.set(4711, { jobId: job });
   rig.apps = '4711, GPU-a, 40000';
@@ -173,7 +173,7 @@ test('attributes its processes to an adopted job until the job has ended', async
   expect(watch.troubles()).toMatchObject([{ ours: true }]);
 });
 
-test('reports a hanging driver at its second timeout, until it answers again', async () => {
+test('reports a hanging driver after its second timeout, until the driver answers again', async () => {
   const { rig, logged, deps } = openMachine();
   const { watch, telemetry } = await openTelemetry(deps);
   rig.cards = TIMED_OUT;
@@ -214,7 +214,7 @@ describe('process table', () => {
     expect(otherWorkDir?.(4711)?.jobId).toBeNull();
   });
 
-  test("reads less about other users' processes, and nothing on other systems", () => {
+  test('returns the name unknown for a process with unreadable files, and opens no table on Windows', () => {
     const proc = tempFolder();
     write(proc, 1, 'stat', `1 (init) S 0 1 1 0 ${'0 '.repeat(14)}1 0`);
     expect(openProcessTable('linux', '/work', proc)?.(1)).toMatchObject({ name: 'unknown', jobId: null });

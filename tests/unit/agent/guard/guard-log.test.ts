@@ -11,7 +11,7 @@ import { tempFolder } from '../builders.ts';
 const mib = 1024 * 1024;
 const line = (n: number): string => `line ${String(n).padStart(6, '0')}\n`;
 
-/** A log in files that are split at 1,000 bytes each by default. */
+/** A log that is split into two files. Each file has at most `maxBytes`. */
 function createFixture(maxBytes = 1_000) {
   const folder = tempFolder();
   const run: RunFolder = { path: join(folder, 'run') };
@@ -29,7 +29,7 @@ function createFixture(maxBytes = 1_000) {
   return { folder, run, file, disk, reader, readAll, write };
 }
 
-/** The first line of a log file that continues an older one. */
+/** The first line of a log file that continues an older file. */
 const continuationNote = '[trainyard: this goes on from trainer.log.1; what was before that is not kept]\n';
 
 describe('log in two files', () => {
@@ -49,7 +49,7 @@ describe('log in two files', () => {
       const text = readFileSync(path, 'utf8');
       expect(text.length).toBeLessThan(1_000 + line(0).length);
       expect(text.startsWith(continuationNote)).toBe(true);
-      // After the note, the file contains only whole lines.
+      // Apart from the note, the file contains only whole lines.
       expect(text).toMatch(/^(\[trainyard.*\n)?(line \d{6}\n)+$/);
       expect(statSync(path).mode & 0o777).toBe(0o600);
     }
@@ -81,7 +81,7 @@ describe('log in two files', () => {
     expect(await readAll()).toBe(line(1));
   });
 
-  it('writes later output when the disk works again', async () => {
+  it('reports output that cannot be written as lost, and writes later output when the disk works again', async () => {
     const { readAll, write, file } = createFixture();
     // A folder with the name of the log file makes every write fail.
     mkdirSync(file);
@@ -91,26 +91,26 @@ describe('log in two files', () => {
     expect(await readAll()).toBe('here\n');
   });
 
-  it('announces the removal of the older file before it removes it', async () => {
+  it('records that the older file is gone before it removes the file', async () => {
     const folder = tempFolder();
     const run: RunFolder = { path: folder };
     const file = join(folder, 'trainer.log');
     const olderInode = (): number => (existsSync(`${file}.1`) ? statSync(`${file}.1`).ino : 0);
     let knownInode = 0;
-    /** The place of the older file that was announced at each rotation. */
-    const announced: (number | null)[] = [];
+    /** The recorded place of the older file at each rotation. */
+    const recordedPlaces: (number | null)[] = [];
     const disk = createLogDisk({
       file,
       maxBytes: 100,
       onPlaces(places) {
-        if (olderInode() !== knownInode) announced.push(readPlaces(run)?.previous ?? null);
+        if (olderInode() !== knownInode) recordedPlaces.push(readPlaces(run)?.previous ?? null);
         knownInode = olderInode();
         writePlaces(run, places);
       },
     });
     for (let n = 0; n < 60; n += 1) await disk.append(Buffer.from(line(n)));
-    expect(announced.length).toBeGreaterThan(2);
-    expect(new Set(announced)).toEqual(new Set([null]));
+    expect(recordedPlaces.length).toBeGreaterThan(2);
+    expect(new Set(recordedPlaces)).toEqual(new Set([null]));
   });
 
   it('reads from any position without changing the position of the next read', async () => {
@@ -170,7 +170,7 @@ describe('slow disk', () => {
     return { clock, ...slow, log, write, written: () => written };
   };
 
-  it('slows the trainer down first, and then drops output to bound memory', async () => {
+  it('delays the output of the trainer first, and then drops output to bound memory', async () => {
     const { clock, writes, write, written } = createSlowLog();
     write(block);
     await clock.settle();
@@ -183,7 +183,7 @@ describe('slow disk', () => {
     for (let n = 0; n < 20; n += 1) write(block);
     await clock.settle();
     expect(written()).toBe(22);
-    // One block is being written and three more wait. Of everything after that, only the size is kept.
+    // One block is being written, and three more wait. The log keeps only the size of all later blocks.
     writes[0]?.complete();
     await clock.settle();
     expect(writes[1]?.text.length).toBe(3 * mib);

@@ -42,7 +42,7 @@ async function startGuard(script: string, options: Parameters<typeof startGuardI
   return { ...guard, job, trainer };
 }
 
-/** A clock that the test sets. It counts how often the guard reads it. */
+/** A clock that the test sets. `reads` counts how often the guard reads the clock. */
 const createUptimeClock = (now = 1_000_000) => {
   const clock = {
     now,
@@ -54,14 +54,14 @@ const createUptimeClock = (now = 1_000_000) => {
   };
   return clock;
 };
-/** The fields of a task that stops without contact. The last answered call was sent at this time. */
+/** The fields of a task that stops on lost contact. The last answered call was sent at `sentAt`. */
 const stopTask = (sentAt: number, contact = {}) => ({
   onLostContact: 'stop' as const,
   contact: { sentAt, timeoutMs: 4_000, graceMs: 300, ...contact },
 });
 
 describe('run folder', () => {
-  it('has private modes, and contains records of the guard and the trainer', async () => {
+  it('creates a run folder with private modes and records of the guard and the trainer', async () => {
     const { run, trainer } = await startGuard(stay);
     expect(readGuard(run)).toEqual(await processes.identify(process.pid));
     expect(await processes.identify(trainer.pid)).toEqual(trainer);
@@ -70,7 +70,7 @@ describe('run folder', () => {
     expect(readdirSync(run.path)).toEqual(expect.arrayContaining(['exit.room', 'report.room', 'stop.room']));
   });
 
-  it('ends the training when its run folder is removed, and does not recreate it', async () => {
+  it('ends the training when its run folder is removed, and does not recreate the folder', async () => {
     const { run, trainer, done } = await startGuard(stay);
     rmSync(run.path, { recursive: true });
     expect(await done).toBe(0);
@@ -95,7 +95,7 @@ describe('run folder', () => {
   });
 
   it.each(['', '{}', '{"jobId":"j1"}', '[]', 'null', '{"jobId":"../x","attemptId":"a1"}'])(
-    'rejects the task %j with an error of one line',
+    'rejects the task %j with a one-line error',
     async text => {
       const run = { path: tempFolder() };
       writeFileSync(join(run.path, 'task.json'), text);
@@ -207,7 +207,7 @@ describe('runs with on_lost_contact: stop', () => {
     expect(await exit()).toMatchObject({ signal: 'SIGKILL', stopped: 'lost_contact' });
   });
 
-  it('starts no run whose contact is already lost', async () => {
+  it('starts no trainer when contact was already lost before the start', async () => {
     const clock = createUptimeClock();
     const folder = tempFolder();
     const job = scriptJob(
@@ -219,7 +219,7 @@ describe('runs with on_lost_contact: stop', () => {
     expect(existsSync(join(folder, 'ran'))).toBe(false);
   });
 
-  it('never checks the clock of a run that may continue without contact', async () => {
+  it('never reads the clock for a run with on_lost_contact: continue', async () => {
     const clock = createUptimeClock(1e9);
     const { exit } = await runToEnd(scriptJob(tempFolder(), ''), { uptime: clock.uptime });
     expect([exit.code, clock.reads]).toEqual([0, 0]);
@@ -229,7 +229,7 @@ describe('runs with on_lost_contact: stop', () => {
 describe('contact record', () => {
   const contact = { sentAt: 1, timeoutMs: 120_000, graceMs: 30_000 };
 
-  it('overwrites a longer contact record in place without remains', async () => {
+  it('overwrites a longer contact record in place, and leaves no part of the longer record', async () => {
     const run = { path: tempFolder() };
     const file = join(run.path, 'contact.json');
     writeContact(run, { ...contact, sentAt: 123_456_789.25 });

@@ -86,7 +86,7 @@ describe('log of an attempt', () => {
     const logs = start();
     leaveRun('a1', 'hello\nthe-secret-of-this-worker abcdefgh\n');
     logs.follow(attemptId('a1'), ['abcdefgh']);
-    // A second call must not replace the secrets of the first.
+    // A second call must not replace the secrets of the first call.
     logs.follow(attemptId('a1'), []);
     await advanceUntil(() => store.of().text !== '');
     expect(store.of()).toMatchObject({ text: 'hello\n[redacted] [redacted]\n', isComplete: false });
@@ -119,7 +119,7 @@ describe('log of an attempt', () => {
     [true, []],
     [false, ['a1']],
   ])(
-    'keeps the run folder until its second reader has finished successfully (%s)',
+    'keeps the run folder until the promise of keepFor() resolves to true (%s)',
     async (isDone, expected) => {
       const { start, leaveRun, store, runFolders, advanceUntil, clock } = createFixture();
       const reader = Promise.withResolvers<boolean>();
@@ -181,7 +181,7 @@ describe('log of an attempt', () => {
     expect(runFolders()).toEqual([]);
   });
 
-  it('drops a log that the server refuses, or that cannot be uploaded for a day', async () => {
+  it('drops a log that the server refuses, and a log that could not be uploaded for a day', async () => {
     const { start, state, leaveRun, store, runFolders, advanceUntil, fail } = createFixture();
     leaveRun('a1');
     leaveRun('a2');
@@ -203,9 +203,9 @@ describe('log of an attempt', () => {
     const { start, state, leaveRun, store, runFolders, advanceUntil, fail, clock } = createFixture();
     leaveRun('a1');
     fail(unreachable());
-    const before = start();
-    before.acknowledge(attemptId('a1'));
-    await before.leave(1);
+    const firstAgentLogs = start();
+    firstAgentLogs.acknowledge(attemptId('a1'));
+    await firstAgentLogs.leave(1);
     const settled = join(state.runOf(attemptId('a1')).path, 'settled.json');
     const earlier = new Date(Date.now() - 3_650 * day);
     utimesSync(settled, earlier, earlier);
@@ -220,14 +220,14 @@ describe('log of an attempt', () => {
   it('removes a run folder that cannot be marked as acknowledged, so that its end is not reported again', () => {
     const { start, state, leaveRun, runFolders } = createFixture();
     leaveRun('a1');
-    // A folder of this name makes writing the mark fail.
+    // A folder with the name of the mark makes each write of the mark fail.
     mkdirSync(join(state.runOf(attemptId('a1')).path, 'settled.json'));
     start().acknowledge(attemptId('a1'));
     expect(runFolders()).toEqual([]);
   });
 });
 
-it('keeps only the newest five logs that wait for an upload', async () => {
+it('keeps only the five newest logs that wait for an upload', async () => {
   const { start, state, leaveRun, runFolders, fail, clock } = createFixture();
   fail(unreachable());
   const logs = start();
@@ -245,7 +245,7 @@ it('keeps only the newest five logs that wait for an upload', async () => {
   expect(runFolders()).toEqual(['a5', 'a6', 'a7', 'a8', 'a9']);
 });
 
-it('keeps the log that was marked last when the clock was set back', () => {
+it('keeps the log that was acknowledged last although the clock was set back', () => {
   const { start, state, leaveRun, runFolders, fail } = createFixture();
   fail(unreachable());
   const logs = start();
@@ -261,7 +261,7 @@ it('keeps the log that was marked last when the clock was set back', () => {
   expect(runFolders()).toContain('a6');
 });
 
-it('reports an older orchestrator once', async () => {
+it('logs only once that an older orchestrator does not support logs', async () => {
   const { start, leaveRun, logged, runFolders, fail, advanceUntil } = createFixture();
   const logs = start();
   fail({ ...problemOf(405) });
@@ -275,21 +275,21 @@ it('reports an older orchestrator once', async () => {
 });
 
 describe('leaving agent', () => {
-  it('waits until its logs are uploaded before it exits', async () => {
+  it('waits for the upload of all logs before the agent exits', async () => {
     const { start, leaveRun, store, clock, advanceUntil } = createFixture();
     leaveRun('a1');
     const logs = start();
     logs.follow(attemptId('a1'), []);
     logs.acknowledge(attemptId('a1'));
-    const before = clock.mono();
+    const startedAt = clock.mono();
     let hasLeft = false;
     void logs.leave(5_000).then(() => (hasLeft = true));
     await advanceUntil(() => hasLeft, 1);
     expect(store.of().isComplete).toBe(true);
-    expect(clock.mono() - before).toBeLessThan(5_000);
+    expect(clock.mono() - startedAt).toBeLessThan(5_000);
   });
 
-  it('does not wait for an unreachable server, and leaves logs to the next start', async () => {
+  it('does not wait for an unreachable server, and keeps the logs for the next start', async () => {
     const { start, leaveRun, runFolders, fail, advanceUntil } = createFixture();
     leaveRun('a1');
     leaveRun('a2');
@@ -304,7 +304,7 @@ describe('leaving agent', () => {
   });
 });
 
-it('protects a log file from other attempts as long as a run folder names it', () => {
+it('reports a log file as used by another attempt as long as a run folder names the file', () => {
   const { start, state, leaveRun } = createFixture();
   const file = leaveRun('a1');
   const logs = start();

@@ -42,7 +42,7 @@ describe('log upload', () => {
     expect(fixture.store.of()).toMatchObject({ isComplete: true, gaps: [], next: fixture.printed().length });
   });
 
-  it('completes the log of a silent trainer', async () => {
+  it('completes the log of a trainer without output', async () => {
     const fixture = createShipperFixture();
     const shipper = fixture.start();
     shipper.finish();
@@ -93,7 +93,7 @@ describe('log upload', () => {
     expect(fixture.store.of()).toMatchObject({ text: lines(0, 170), gaps: [] });
   });
 
-  it('loses and repeats nothing after a minute without the server', async () => {
+  it('loses and repeats no output when the server is unreachable for a minute', async () => {
     const fixture = createShipperFixture();
     const shipper = fixture.start();
     await printLines(fixture, 3);
@@ -115,7 +115,7 @@ describe('log upload', () => {
     ['is 503', { kind: 'unexpected', status: 503, detail: '' }],
     ['is 401 during a token rotation', problemOf(401)],
     ['is 429', problemOf(429)],
-    ['comes from a proxy', { kind: 'unexpected', status: 404, detail: '' }],
+    ['is 404 from a proxy', { kind: 'unexpected', status: 404, detail: '' }],
     ['reports a restore in progress', refusal(409, 'restore_under_way')],
   ])('uploads the whole log when a response %s', async (_title, answer) => {
     const fixture = createShipperFixture();
@@ -135,7 +135,7 @@ describe('log upload', () => {
 });
 
 describe('lost output', () => {
-  it('marks how much output was lost on the rig', async () => {
+  it('marks how much output the rig removed before its upload', async () => {
     const fixture = createShipperFixture();
     fixture.start();
     await printLines(fixture, 1);
@@ -166,13 +166,13 @@ describe('lost output', () => {
     expect(text.slice(gaps[0]?.at)).toMatch(/^x{99}\n/);
   }, 60_000);
 
-  it('uploads everything on the disk after the trainer has ended', async () => {
+  it('uploads a large log completely after the trainer has ended, at a limited rate', async () => {
     const fixture = createShipperFixture();
     fixture.print(`${'x'.repeat(99)}\n`.repeat(350_000));
     const shipper = fixture.start();
     shipper.finish();
     await fixture.clock.advance(5_000);
-    // The upload rate stays within the limit for the logs of one rig.
+    // The upload rate stays within the limit per rig.
     expect(fixture.store.of().next).toBeLessThan(22 * mib);
     expect(fixture.store.of().next).toBeGreaterThan(18 * mib);
     await fixture.clock.advance(5_000);
@@ -197,7 +197,7 @@ describe('refusing server', () => {
     expect(fixture.chunks).toHaveLength(1);
   });
 
-  it('sends smaller chunks when the server finds them too large', async () => {
+  it('sends smaller chunks when the server refuses a chunk with 413', async () => {
     const fixture = createShipperFixture();
     fixture.answer = ({ text }) => (text.length > 20_000 ? problemOf(413) : 'taken');
     fixture.print(lines(0, 50_000));
@@ -213,10 +213,10 @@ describe('refusing server', () => {
     await expect(refused.done).resolves.toBe('unwanted');
   });
 
-  it('slows down when the server keeps changing the position', async () => {
+  it('slows down when the server changes the position with each response', async () => {
     const fixture = createShipperFixture();
     fixture.print(lines(0, 100));
-    // Each answer names another position than the one from which the shipper sends.
+    // Each response contains a position that differs from the position of the chunk.
     const otherPosition = ({ after }: LogChunkBody): number => (after === 7 ? 14 : 7);
     fixture.answer = () => otherPosition;
     fixture.start();
@@ -224,9 +224,9 @@ describe('refusing server', () => {
     expect(fixture.chunks.length).toBeLessThan(100);
   });
 
-  it('uploads only output beyond what the server has', async () => {
+  it('uploads only output after the position of the server when this position is ahead of the log on the rig', async () => {
     const fixture = createShipperFixture();
-    // The trainer has printed 70 bytes, but the server already has 140, for example after the disk lost some.
+    // The trainer has printed 70 bytes, but the server already has 140, for example after the disk lost output.
     fixture.print(lines(0, 10));
     const serverPosition = 140;
     fixture.answer = () => {
@@ -257,7 +257,7 @@ describe('refusing server', () => {
 });
 
 describe('upload of a leaving agent', () => {
-  it('continues to the end of a log while the server answers', async () => {
+  it('uploads the rest of an ended log while the server answers', async () => {
     const fixture = createShipperFixture();
     fixture.print('x\n'.repeat(2 * mib));
     const shipper = fixture.start();
@@ -268,7 +268,7 @@ describe('upload of a leaving agent', () => {
   }, 20_000);
 
   it.each<ChunkAnswer>([unreachable(), problemOf(507)])(
-    'stops without waiting when the response is %o',
+    'stops the upload without waiting when the response is %o',
     async answer => {
       const fixture = createShipperFixture();
       fixture.print('x\n');
@@ -304,7 +304,7 @@ const outputPieces = fc.constantFrom(
   'PASSWORD=abc ',
   '-----BEGIN PRIVATE KEY-----\nabcd\n-----END PRIVATE KEY-----\n',
 );
-/** One thing that happens to the shipper. */
+/** A random event: the trainer prints, time passes, the network changes, the agent restarts, or the server rewinds. */
 const event = fc.oneof(
   {
     weight: 5,
@@ -323,7 +323,7 @@ const event = fc.oneof(
   { weight: 1, arbitrary: fc.nat(300).map(to => ({ kind: 'rewind' as const, to })) },
 );
 
-it('uploads exactly what was printed, through any failures of network, agent and server', async () => {
+it('uploads exactly the printed output despite any failures of network, agent and server', async () => {
   await fc.assert(
     fc.asyncProperty(fc.array(event, { maxLength: 30 }), async events => {
       const fixture = createShipperFixture(createLogStore());

@@ -38,7 +38,7 @@ describe('folding of output', () => {
     ['only the newest bar, before the next line', '\r1%\r2%\r3%\rdone\n', '3%\rdone\n', 15],
     ['no bars alone', 'a\n1%\r2%\r', 'a\n', 2],
     ['the last state of an erased bar', '9%\r   \rline\n', '9%\rline\n', 12],
-    ['nothing for carriage returns', '\r\r\rline\n', 'line\n', 8],
+    ['no carriage returns alone', '\r\r\rline\n', 'line\n', 8],
   ])('sends %s', (_title, output, text, to) => {
     expect(convert(output, 'lines')).toMatchObject({ text, to });
   });
@@ -48,11 +48,11 @@ describe('folding of output', () => {
     ['an unfinished bar in place', 'a\n1%\r2%| [2s]', 'a\n2%| [2s]', 13],
     ['an unfinished line', 'Loading ... ', 'Loading ... ', 12],
     ['no partial character', Buffer.from('ü€').subarray(0, 4), 'ü', 2],
-  ])('sends when bars are due: %s', (_title, output, text, to) => {
+  ])('sends %s when bars are due', (_title, output, text, to) => {
     expect(convert(output, 'bars')).toMatchObject({ text, to });
   });
 
-  it('closes a bar that was sent unfinished', () => {
+  it('returns to the start of the line when it updates a bar that was sent unfinished', () => {
     const text = createText();
     text.push(Buffer.from('1% [1s]'));
     expect(text.take('bars')).toEqual({ text: '1% [1s]', to: 7 });
@@ -72,11 +72,11 @@ describe('folding of output', () => {
     expect(text.take('all')).toBeNull();
   });
 
-  it('sends a long run of carriage returns before its end, to bound memory', () => {
+  it('sends a long series of carriage returns in parts, to bound memory', () => {
     expect(convert('\r'.repeat(100_000), 'bars').to).toBeGreaterThan(98_000);
   });
 
-  it("omits the guard's own line, also when it is part of another line", () => {
+  it("omits the guard's own line, also in the middle of another line", () => {
     expect(convert(`a\n${ownLine}\nb\n`, 'lines')).toMatchObject({ text: 'a\nb\n' });
     expect(convert(`a${ownLine}\nb\n`, 'lines')).toMatchObject({ text: 'ab\n', to: 29 });
   });
@@ -115,7 +115,7 @@ describe('chunks', () => {
   );
 
   it.each([secret, 'AKIAIOSFODNN7EXAMPLE', `sk-${'aB3'.repeat(12)}`])(
-    'sends no partial secret of %s',
+    'sends no part of the secret %s when a chunk ends inside',
     words => {
       for (let at = 0; at < words.length; at += 1) {
         const text = createText();
@@ -127,7 +127,7 @@ describe('chunks', () => {
     },
   );
 
-  it('sends no partial secret of an unfinished line', () => {
+  it('sends no part of a secret at the end of an unfinished line', () => {
     for (const words of [
       secret,
       'MY_PASSWORD=abc def',

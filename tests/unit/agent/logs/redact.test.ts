@@ -112,7 +112,7 @@ it.each([
   ['URLs', 'http://127.0.0.1:8001/api?x=1 https://user@host:80/x ssh://git@github.com/a:b'],
   ['prose about tokens', 'The bearer of this token is authorized. Password: not needed'],
   ['bars', 'Steps:  45%|████▌     | 450/1000 [01:23<01:41,  5.42it/s, loss=0.0123, lr=1e-4]'],
-])('keeps %s', (_title, text) => {
+])('does not redact %s', (_title, text) => {
   expect(redact(text)).toBe(text);
 });
 
@@ -121,13 +121,13 @@ it('keeps the text after a line that only mentions a private key', () => {
   expect(redact(`${text}\nordinary text, and more`)).toContain('ordinary text, and more');
 });
 
-it('keeps the text after the first line of a private key that does not follow', () => {
+it('redacts only the first line of a private key when no key follows', () => {
   expect(redact('-----BEGIN PRIVATE KEY-----\nwhat is this, it is text\nx')).toBe(
     '[redacted]\nwhat is this, it is text\nx',
   );
 });
 
-describe('time of redact', () => {
+describe('run time of redact', () => {
   const bytes = 2 * 1024 * 1024;
   it.each([
     'x',

@@ -149,7 +149,7 @@ describe('points during a run', () => {
     ]);
   });
 
-  test.each([404, 403, 409])('stops after a refusal (%i)', async status => {
+  test.each([404, 403, 409])('sends no more points after a refusal with %i', async status => {
     const fixture = createFixture();
     const { clock, calls, open, step } = fixture;
     fixture.answer = () => failed(problemOf(status));
@@ -161,7 +161,7 @@ describe('points during a run', () => {
     expect(calls).toHaveLength(1);
   });
 
-  test('skips points that the server cannot read', async () => {
+  test('drops points that the server refuses with 400', async () => {
     const fixture = createFixture();
     const { clock, open, step, steps } = fixture;
     fixture.answer = () => failed(problemOf(400));
@@ -176,7 +176,7 @@ describe('points during a run', () => {
     expect(steps()).toEqual([1, 2]);
   });
 
-  test('pauses before it sends points again that the server did not accept', async () => {
+  test('pauses before it resends points that the server did not store', async () => {
     const fixture = createFixture();
     const { clock, calls, open, step } = fixture;
     fixture.answer = () => accepted([]);
@@ -188,7 +188,7 @@ describe('points during a run', () => {
 });
 
 describe('points at the end of a run', () => {
-  test('sends the remaining points immediately, and waits for them', async () => {
+  test('sends the remaining points immediately, and drained() waits for their response', async () => {
     const fixture = createFixture();
     const { clock, curves, open, step, steps } = fixture;
     const curve = open();
@@ -229,7 +229,7 @@ describe('points at the end of a run', () => {
     expect(calls.length).toBe(tries + 1);
   });
 
-  test('sends nothing after the agent has ended', async () => {
+  test('sends no points after the agent has ended', async () => {
     const { clock, calls, open, step, ended } = createFixture(async () => ({ 'gpu.0.utilization': 1 }));
     step(open(), 1);
     ended.abort();
@@ -238,7 +238,7 @@ describe('points at the end of a run', () => {
   });
 });
 
-test('asks the server for the last step and the next point number of an adopted run', async () => {
+test('continues an adopted run after the last step of the server, with its next point number', async () => {
   const fixture = createFixture();
   const { clock, calls, open, step } = fixture;
   fixture.answer = points =>
@@ -285,21 +285,24 @@ describe('GPU figures', () => {
   test.each<[string, () => Promise<never>]>([
     ['hangs', () => new Promise<never>(() => {})],
     ['fails', () => Promise.reject(new Error('no answer'))],
-  ])('continues without GPU figures when the driver %s, and asks it rarely', async (_title, answer) => {
-    let reads = 0;
-    const { clock, open, step, steps } = createFixture(() => {
-      reads += 1;
-      return answer();
-    });
-    const curve = open();
-    for (let n = 1; n <= 60; n += 1) {
-      step(curve, n);
-      await clock.advance(10_000);
-    }
-    expect(steps()).toHaveLength(60);
-    expect(reads).toBeLessThanOrEqual(5);
-    expect(reads).toBeGreaterThan(1);
-  });
+  ])(
+    'continues without GPU figures when the driver %s, and queries the driver rarely',
+    async (_title, answer) => {
+      let reads = 0;
+      const { clock, open, step, steps } = createFixture(() => {
+        reads += 1;
+        return answer();
+      });
+      const curve = open();
+      for (let n = 1; n <= 60; n += 1) {
+        step(curve, n);
+        await clock.advance(10_000);
+      }
+      expect(steps()).toHaveLength(60);
+      expect(reads).toBeLessThanOrEqual(5);
+      expect(reads).toBeGreaterThan(1);
+    },
+  );
 });
 
 describe('points during a send', () => {
@@ -336,7 +339,7 @@ describe('points during a send', () => {
     expect(fixture.steps()).toEqual(Array.from({ length: 600 }, (_, index) => index + 1));
   });
 
-  test('sends a backlog in one round', async () => {
+  test('sends a backlog in consecutive calls of 150 points', async () => {
     const fixture = createFixture();
     fixture.answer = () => failed(unreachable());
     const curve = fixture.open();

@@ -9,7 +9,7 @@ const bookOf = (isAdopted = false, adoptedMs = 0): PointBook => createPointBook(
 const note = (book: PointBook, progress: Progress, atMs = 0, gaps: readonly string[] = []): void =>
   book.note({ progress, gaps }, atMs, false);
 
-/** Takes all points as an orchestrator that accepts them. */
+/** Takes all points from the book, like an orchestrator that accepts each batch. */
 function takeAll(book: PointBook): readonly MetricPoint[] {
   const all: MetricPoint[] = [];
   book.closeStep();
@@ -22,7 +22,7 @@ function takeAll(book: PointBook): readonly MetricPoint[] {
 }
 
 describe('printed steps', () => {
-  test('merges the output of one step into one point, with the latest values', () => {
+  test('merges all output about one step into one point with the latest values', () => {
     const book = bookOf();
     note(book, { step: 1, loss: 9 }, 10);
     note(book, { step: 1, loss: 1, learning_rate: 1e-4 }, 20);
@@ -34,7 +34,7 @@ describe('printed steps', () => {
     ]);
   });
 
-  test('sends a redrawn step once, and only its new values again', () => {
+  test('sends a redrawn step once, and later only its new values', () => {
     const book = bookOf();
     note(book, { step: 1, loss: 1 });
     expect(takeAll(book)).toHaveLength(1);
@@ -51,7 +51,7 @@ describe('printed steps', () => {
     expect(takeAll(book)).toMatchObject([{ step: 5, values: { own_loss: 1 } }]);
   });
 
-  test('records NaN as a gap, and turns names into keys', () => {
+  test('records a gap as null, and converts metric names to keys', () => {
     const book = bookOf();
     note(book, { step: 1, metrics: { 'smooth loss, all': 2 } }, 0, ['loss']);
     expect(takeAll(book)).toMatchObject([{ values: { loss: null, smooth_loss_all: 2 } }]);
@@ -63,7 +63,7 @@ describe('printed steps', () => {
     expect(takeAll(book).map(({ values }) => values['loss'])).toEqual([3, 3, 2]);
   });
 
-  test('leaves room for GPU figures, and adds them to the current step', () => {
+  test('leaves room for GPU figures in a large point, and adds them to the last sent step', () => {
     const book = bookOf();
     note(book, {
       step: 7,
@@ -72,8 +72,7 @@ describe('printed steps', () => {
     });
     book.closeStep();
     note(book, { step: 8, loss: 2 });
-    // After a restart, the agent continues after the highest step that it has reported, so the server must have that
-    // step.
+    // The GPU point has the last closed step, because an agent that restarts continues after the highest sent step.
     book.add({ 'gpu.0.utilization': 99 }, 70);
     book.add({}, 80);
     const [trainer, gpu, next, ...more] = takeAll(book);
@@ -91,7 +90,7 @@ describe('backlog', () => {
     const steps = 100_000;
     for (let step = 1; step <= steps; step += 1) {
       note(book, { step, loss: step }, step, step === 777 ? ['odd'] : []);
-      // The sender checks from time to time whether there are points.
+      // The sender calls isEmpty() from time to time, which thins the backlog out.
       if (step % 50 === 0) book.isEmpty();
     }
     const kept = takeAll(book);
@@ -99,7 +98,7 @@ describe('backlog', () => {
     expect(kept.length).toBeGreaterThan(1_000);
     expect(kept.at(-1)?.values['loss']).toBe(steps);
     expect(kept.filter(({ values }) => values['odd'] === null)).toHaveLength(1);
-    // `kept[index]` is the point before this one, because the list starts at the second point.
+    // `kept[index]` is the previous point, because the list starts at the second point.
     const distances = kept.slice(1).map(({ step }, index) => (step ?? 0) - (kept[index]?.step ?? 0));
     // The newest point is always kept, so its distance may be smaller.
     const minDistance = Math.min(...distances.slice(0, -1));
@@ -108,7 +107,7 @@ describe('backlog', () => {
     expect(kept.map(({ n }) => n)).toEqual(kept.map((_, n) => n));
   });
 
-  test('keeps points that are being sent unchanged', () => {
+  test('does not change points while they are being sent', () => {
     const book = bookOf();
     for (let step = 1; step <= 100; step += 1) note(book, { step, loss: step });
     book.closeStep();
@@ -131,14 +130,14 @@ describe('backlog', () => {
   });
 });
 
-test('reports that the server accepted no points, and skips points that it already has', () => {
+test('reports that the server accepted no points, and drops points that the server already has', () => {
   const book = bookOf();
   note(book, { step: 1, loss: 1 });
   book.closeStep();
   expect(book.isEmpty()).toBe(false);
   expect(book.batch()).toHaveLength(1);
   expect(book.taken(0)).toBe(false);
-  // The server already has points up to 9, so the book drops its own up to there.
+  // The server expects point 9 next, so the book drops its points before 9.
   expect(book.taken(9)).toBe(true);
   expect(book.isEmpty()).toBe(true);
   note(book, { step: 2, loss: 1 });
@@ -146,7 +145,7 @@ test('reports that the server accepted no points, and skips points that it alrea
 });
 
 describe('adopted runs', () => {
-  /** A book after a restart of the agent at 10 s, which has read this earlier output again. */
+  /** The book of an agent that restarted at 10 s and has read this earlier output again. */
   const adoptedBook = (earlierOutput: readonly Progress[]): PointBook => {
     const book = bookOf(true, 10_000);
     for (const progress of earlierOutput) book.note({ progress, gaps: [] }, 10_000, true);
@@ -180,7 +179,7 @@ describe('adopted runs', () => {
     ]);
   });
 
-  test('sends nothing when the server has every point', () => {
+  test('sends no printed step that the server already has', () => {
     const book = adoptedBook([
       { step: 1, loss: 1 },
       { step: 2, loss: 2 },
@@ -188,12 +187,12 @@ describe('adopted runs', () => {
     book.closeStep();
     book.number(reply(2));
     expect(book.isEmpty()).toBe(true);
-    // A step may take minutes. GPU values that arrive in between get points of their own.
+    // A step may take minutes, so GPU figures get a separate point with the last step.
     book.add({ gpu: 1 }, 11_000);
     expect(takeAll(book)).toMatchObject([{ n: 40, step: 2, values: { gpu: 1 } }]);
   });
 
-  test('drops values without a step, which may have been sent already', () => {
+  test('drops earlier values without a step, because they may have been sent already', () => {
     const book = adoptedBook([{ loss: 1 }, { loss: 2 }]);
     book.closeStep();
     book.number(reply(null, 0));
@@ -201,7 +200,7 @@ describe('adopted runs', () => {
   });
 });
 
-test('numbers the points of any output in rising order', () => {
+test('numbers the points of any output from 0 without gaps', () => {
   const step = fc.record({ step: fc.nat({ max: 30 }), loss: fc.integer() });
   fc.assert(
     fc.property(
@@ -232,7 +231,7 @@ describe('figures from files', () => {
   const losses = (points: readonly MetricPoint[]) =>
     points.flatMap(({ step, values }) => (values['loss'] === undefined ? [] : [[step, values['loss']]]));
 
-  test('prefers figures from files over printed ones with the same key', () => {
+  test('prefers a figure from a file over the printed figure with the same key', () => {
     const book = bookOf();
     note(book, { step: 1, loss: 0.5, steps_per_second: 3 });
     book.record({ live: [filePoints(1, { loss: 0.512 })], late: [] });
@@ -251,7 +250,7 @@ describe('figures from files', () => {
     expect(losses(takeAll(book))).toEqual([[3, 0.3]]);
   });
 
-  test('uses the later of two values for the same step', () => {
+  test('uses the later of two file figures for the same step', () => {
     const book = bookOf();
     book.record({
       live: [filePoints(1, { loss: 1 }), filePoints(2, { loss: 2 }), filePoints(1, { loss: 3, acc: 1 })],
@@ -263,7 +262,7 @@ describe('figures from files', () => {
     ]);
   });
 
-  test('corrects printed values and adds steps from late files', () => {
+  test('corrects printed values with late files, and adds steps that were not printed', () => {
     const book = bookOf();
     note(book, { step: 10, loss: 0.5 }, 10);
     note(book, { step: 20, loss: 0.4 }, 20);
@@ -285,7 +284,7 @@ describe('figures from files', () => {
     ]);
   });
 
-  test("continues at the server's position after a restart of the agent", () => {
+  test("sends only file figures after the server's last step after a restart of the agent", () => {
     const book = bookOf(true, 10_000);
     const all = [1, 2, 3, 4].map(step => filePoints(step, { loss: step }));
     book.record({ live: all.slice(0, 3), late: [] });
@@ -299,7 +298,7 @@ describe('figures from files', () => {
     ]);
   });
 
-  test('bounds the number of waiting figures', () => {
+  test('bounds the number of waiting file figures', () => {
     const book = bookOf();
     book.record({
       live: Array.from({ length: 10_000 }, (_, step) => filePoints(step, { loss: step })),

@@ -21,7 +21,7 @@ describe('lines that count steps or epochs', () => {
       'Epoch [2/5], Step [100/600], Loss: 0.3',
       { epoch: 2, step: 700, totalSteps: 3000, percent: 23.33, loss: 0.3 },
     ],
-  ])('reads progress from %s', (line, expected) => {
+  ])('reads progress from the line %s', (line, expected) => {
     expect(read(`${line}\n`)).toEqual([{ ...expected, metrics: {} }]);
   });
 
@@ -33,16 +33,16 @@ describe('lines that count steps or epochs', () => {
     'epoch 3',
     'see /data/step/5',
     `${'x'.repeat(5000)} step 1/2`,
-  ])('reads no progress from %s', line => {
+  ])('reads no progress from the line %s', line => {
     expect(read(`${line}\n`)).toEqual([]);
   });
 
-  it('keeps a counting line in the log', () => {
+  it('returns a line that counts steps also as a line for the log', () => {
     const items = createProgressReader().push('step 1/5\n');
     expect(items.map(({ kind }) => kind)).toEqual(['progress', 'line']);
   });
 
-  it('ignores the steps of lines once a bar counts them', () => {
+  it('ignores steps in lines after a bar has counted steps', () => {
     const bar = 'steps:  10%|█         | 10/100 [00:01<00:09, 10.00it/s]\r';
     expect(read(`${bar}epoch 3/10\nstep 5/6\n`).slice(-2)).toEqual([
       { epoch: 3, metrics: {} },
@@ -54,7 +54,7 @@ describe('lines that count steps or epochs', () => {
 describe('stage and newest line', () => {
   useFakeTimers();
 
-  it("reports stage and newest line with the progress, without the job's secrets", async () => {
+  it('reports stage and newest line with the progress, and redacts secrets in the line', async () => {
     const { orchestrator, run } = await startAgentWithJob();
     run.listeners.onProgress({ step: 1, total_steps: 4 });
     run.listeners.onStage?.({

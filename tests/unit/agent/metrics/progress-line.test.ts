@@ -34,7 +34,7 @@ describe('JSON progress lines', () => {
       { step: 1, totalSteps: 4, learningRate: 2, stepsPerSecond: 3, percent: 25 },
     ],
     [
-      'other names',
+      'alternative field names',
       { global_step: 1, max_steps: 3, lr: 0.5, step_loss: 0.25 },
       { step: 1, totalSteps: 3, learningRate: 0.5, loss: 0.25, percent: 33.33 },
     ],
@@ -44,7 +44,7 @@ describe('JSON progress lines', () => {
       { step: 12, totalSteps: 100, loss: -0.5, learningRate: 1e-4, percent: 12 },
     ],
     [
-      'text that is no figure',
+      'texts that are not figures',
       {
         step: '0x10',
         loss: 'NaN',
@@ -65,14 +65,14 @@ describe('JSON progress lines', () => {
       { totalSteps: 8, gaps: ['loss'] },
     ],
     ['a negative step', { step: -1, loss: 1 }, { loss: 1 }],
-    ['half a step', { step: 1.5, loss: 1 }, { loss: 1 }],
-    ['an absurd step', { step: 1e12 + 1, total_steps: 1e300, loss: 1 }, { loss: 1 }],
-    ['an absurd epoch and speed', { epoch: 1e12 + 1, steps_per_second: 1e13, loss: 1 }, { loss: 1 }],
+    ['a fractional step', { step: 1.5, loss: 1 }, { loss: 1 }],
+    ['a step above 1e12', { step: 1e12 + 1, total_steps: 1e300, loss: 1 }, { loss: 1 }],
+    ['an epoch and a speed above 1e12', { epoch: 1e12 + 1, steps_per_second: 1e13, loss: 1 }, { loss: 1 }],
     ['the largest step', { step: 1e12 }, { step: 1e12 }],
     ['zero steps in total', { step: 0, total_steps: 0 }, { step: 0 }],
-    ['the second name where the first has no figure', { step: 'x', global_step: 4 }, { step: 4 }],
+    ['two keys for the step, only the second with a figure', { step: 'x', global_step: 4 }, { step: 4 }],
     [
-      'a percentage of its own',
+      'an explicit percentage',
       { step: 1, total_steps: 2, percent: 12.345 },
       { step: 1, totalSteps: 2, percent: 12.35 },
     ],
@@ -95,7 +95,7 @@ describe('JSON progress lines', () => {
     expect(progressOf(json(fields))).toEqual({ metrics: {}, ...expected });
   });
 
-  it('drops only the fields with NaN or Infinity', () => {
+  it('drops fields with NaN or Infinity, and keeps the other fields', () => {
     const text =
       '{"type": "progress", "step": 7, "loss": NaN, "lr": Infinity, "a": -Infinity, "note": "NaN \\"Infinity", "b": 2}';
     expect(progressOf(text)).toEqual({ step: 7, metrics: { b: 2 }, gaps: ['loss'] });
@@ -114,7 +114,7 @@ describe('JSON progress lines', () => {
     expect(Object.keys(progressOf(figures)?.metrics ?? {})).toEqual(['a']);
   });
 
-  it('finds the end of a text after an escaped backslash', () => {
+  it('reads a line with NaN after a text that ends with an escaped backslash', () => {
     expect(progressOf('{"type":"progress","note":"\\\\","loss":NaN,"step":1}')).toEqual({
       step: 1,
       metrics: {},
@@ -122,7 +122,7 @@ describe('JSON progress lines', () => {
     });
   });
 
-  it('reads the first 32 metrics', () => {
+  it('reads only the first 32 metrics of a line', () => {
     const fields = Object.fromEntries(Array.from({ length: 100 }, (_, i) => [`m${i}`, i]));
     expect(Object.keys(progressOf(json(fields))?.metrics ?? {})).toEqual(Object.keys(fields).slice(0, 32));
   });
@@ -134,7 +134,7 @@ describe('JSON progress lines', () => {
     expect(Object.getPrototypeOf(progress?.metrics)).toBe(Object.prototype);
   });
 
-  it('accepts colors and indentation', () => {
+  it('reads JSON progress with colors and indentation', () => {
     expect(progressOf(`  \u001b[32m${json({ step: 1 })}\u001b[0m `)).toEqual({ step: 1, metrics: {} });
   });
 
@@ -343,7 +343,7 @@ describe('progress bars', () => {
     expect(readAll(`${text}\n`)).toEqual([line(text)]);
   });
 
-  it('logs a bar only if it stays on the screen', () => {
+  it('logs a bar only if it is not redrawn', () => {
     const bar = (n: number): string => `${n}0%|█| ${n}/10 [00:01<00:01, 1.00it/s]`;
     const items = readAll(`\r${bar(1)}\r${bar(2)}\n${bar(3)}`);
     expect(items.map(item => (item.kind === 'line' ? item.text : item.progress.step))).toEqual([
@@ -365,7 +365,7 @@ describe('escape sequences', () => {
     ['OSC with ESC \\', '\u001b]0;50%| [\u001b\\'],
     ['two-character sequences', '\u001b7\u001bM'],
     ['a CSI that ends too early', '\u001b[31\u001b[0m'],
-  ])('ignores %s', (_title, escape) => {
+  ])('removes escape sequences before it reads a bar: %s', (_title, escape) => {
     expect(progressOf(`${escape}Loading:${bar}`)?.stage).toBe('Loading');
   });
 
@@ -374,7 +374,7 @@ describe('escape sequences', () => {
   });
 
   it.each(['\u001b', '\u001b[', '\u001b[12;', '\u001b]', '\u001b]never ended'])(
-    'ignores an unfinished %j at the end',
+    'reads a bar that ends with the unfinished escape sequence %j',
     escape => {
       expect(progressOf(`Steps:${bar}${escape}`)?.step).toBe(1);
     },

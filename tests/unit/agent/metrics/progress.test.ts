@@ -31,7 +31,7 @@ describe('lines', () => {
     expect(readAll(...chunks)).toEqual(items);
   });
 
-  it('reads again after the end', () => {
+  it('starts with an empty line after end()', () => {
     const reader = createProgressReader();
     reader.push('left over\r');
     expect([reader.end(), reader.push('new\n'), reader.end()]).toEqual([
@@ -47,7 +47,7 @@ const KIB = 1024;
 describe('long lines', () => {
   it.each([
     ['64 KiB', 'x'.repeat(64 * KIB), 64 * KIB, false],
-    ['one byte more', 'x'.repeat(64 * KIB + 1), 64 * KIB, true],
+    ['64 KiB and one byte', 'x'.repeat(64 * KIB + 1), 64 * KIB, true],
     ['multi-byte characters', '█'.repeat(30 * KIB), Math.floor((64 * KIB) / 3), true],
     ['a character at the limit', 'x'.repeat(64 * KIB - 1) + '🚂', 64 * KIB - 1, true],
   ])('cuts lines at 64 KiB: %s', (_title, text, length, truncated) => {
@@ -55,7 +55,7 @@ describe('long lines', () => {
     expect(items).toEqual([line(text.slice(0, length), truncated ? { truncated } : {}), line('next')]);
   });
 
-  it('drops the rest of a long line as it arrives', () => {
+  it('discards the rest of a long line while it arrives', () => {
     const reader = createProgressReader();
     const megabyte = 'x'.repeat(KIB * KIB);
     for (let i = 0; i < 8; i += 1) expect(reader.push(megabyte)).toEqual([]);
@@ -108,7 +108,7 @@ describe('any input', () => {
     fc
       .array(fc.constantFrom(...TOKENS), { maxLength: 40 })
       .map(tokens => Uint8Array.from(Buffer.from(tokens.join('')))),
-    // Lines around the maximum length.
+    // Lines whose length is close to the maximum.
     fc
       .tuple(fc.integer({ min: -3, max: 3 }), fc.constantFrom(...TOKENS), fc.constantFrom(...TOKENS))
       .map(([difference, first, last]) =>
@@ -116,7 +116,7 @@ describe('any input', () => {
       ),
   );
 
-  it('returns the same items wherever the chunks are cut', () => {
+  it('returns the same items for any division into chunks', () => {
     fc.assert(
       fc.property(output, fc.array(fc.nat(), { maxLength: 12 }), (bytes, cuts) => {
         const edges = [0, ...cuts.map(cut => cut % (bytes.length + 1)), bytes.length].toSorted(
@@ -129,7 +129,7 @@ describe('any input', () => {
     );
   });
 
-  it('returns the same items byte by byte', () => {
+  it('returns the same items when each byte arrives separately', () => {
     fc.assert(
       fc.property(output, bytes => {
         const whole = readAll(bytes);
@@ -155,8 +155,8 @@ describe('any input', () => {
 });
 
 /**
- * Returns the time for reading the lines three times, in µs, and at least 10 ms, because the clock may tick only every
- * 10 ms. It is the CPU time of this thread, because a busy machine hardly affects it.
+ * Returns the CPU time of this thread for reading the lines three times, in µs. Other processes hardly affect CPU time.
+ * The result is at least 10 ms, because the clock may tick only every 10 ms.
  */
 function measureCpuTime(lines: readonly string[]): number {
   const text = lines.join('\n');
@@ -167,9 +167,9 @@ function measureCpuTime(lines: readonly string[]): number {
 }
 
 /**
- * The time for long lines relative to the time for the same text in short lines. It is 1 for linear work, and the ratio
- * of their lengths for quadratic work. Returns the minimum of several runs, because noise only adds time. Stops early
- * at a ratio below `goodRatio`.
+ * Returns the time for long lines divided by the time for the same text in short lines. Linear work has a ratio of 1.
+ * Quadratic work has the ratio of the line lengths. The result is the minimum of several runs, because noise only adds
+ * time. A ratio below `goodRatio` ends the runs early.
  */
 function minRatio(long: readonly string[], short: readonly string[], goodRatio: number): number {
   let ratio = Infinity;
@@ -192,7 +192,7 @@ describe('linear time', () => {
     ['backslashes', '{"progress":"', '\\', '}'],
     ['open brackets', '{"progress":', '[', '}'],
     ['open objects', '{"progress":', '{"a":', '}'],
-    ['almost NaN', '{"progress":', '-Infinit', '}'],
+    ['prefixes of -Infinity', '{"progress":', '-Infinit', '}'],
     ['many keys', '{"type":"progress",', '"a":1,', '"b":1}'],
     ['a long stage of spaces', '{"type":"progress","stage":"a', ' ', 'x"}'],
     ['a long figure', '{"type":"progress","loss":"', '1', 'x"}'],
@@ -201,7 +201,7 @@ describe('linear time', () => {
     ['unfinished OSC', '', '\u001b]0', ''],
     ['spaces', 'a', ' ', 'x'],
   ])('takes linear time for %s', (_title, before, unit, after) => {
-    // 50 characters leave room for the text around it.
+    // 50 characters leave room for `before` and `after`.
     const hostile = (length: number): string => before + repeat(unit, length - 50) + after;
     const short = Array.from({ length: 64 }, () => hostile(2 * KIB));
     const long = [hostile(64 * KIB), hostile(64 * KIB)];
@@ -254,12 +254,12 @@ describe('tail of the output', () => {
     ['nothing', [], ''],
     ['blank lines', ['a', '', ' \t ', '\u001b[0m', 'b'], 'a\nb'],
     ['colours and control characters', ['\u001b[31mE:\u001b[0m\tout of\0\u0007'], 'E: out of'],
-    ['a last line that is too long: its beginning', ['first', `Error${'█'.repeat(10)}`], 'Error█'],
-  ])('returns the right tail for %s', (_title, lines, expected) => {
+    ['the start of a last line over the limit', ['first', `Error${'█'.repeat(10)}`], 'Error█'],
+  ])('returns the last non-blank lines without control characters: %s', (_title, lines, expected) => {
     expect(tailOf(lines, 3, 10)).toBe(expected);
   });
 
-  it('stays within its bounds for any input', () => {
+  it('returns a tail within the limits for any input', () => {
     fc.assert(
       fc.property(
         fc.array(

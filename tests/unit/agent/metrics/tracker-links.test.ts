@@ -7,14 +7,14 @@ import type { RunLink } from '../../../../protocol/run-link.ts';
 function linksIn(output: string, pieceLength = output.length): readonly RunLink[] {
   const reader = createProgressReader();
   const links = createTrackerLinks();
-  // Splits the output without cutting a character.
+  // The flag `u` prevents a split inside a character.
   const pieces = output.match(new RegExp(`[\\s\\S]{1,${pieceLength}}`, 'gu')) ?? [];
   const items = [...pieces.flatMap(piece => reader.push(piece)), ...reader.end()];
   return items.flatMap(item => (item.kind === 'line' ? (links.note(item.text) ?? []) : []));
 }
 
 const run = { kind: 'wandb', url: 'https://wandb.ai/ada/flux/runs/8k2v1q0x' };
-/** The output of its client on a terminal, with colours. */
+/** The output of the W&B client on a terminal, with colours. */
 const wandbStart = [
   'wandb: Currently logged in as: ada. Use `wandb login --relogin` to force relogin',
   '\u001b[34m\u001b[1mwandb\u001b[0m: Syncing run \u001b[33mproud-sun-3\u001b[0m',
@@ -87,14 +87,14 @@ describe('links to experiment trackers in an output', () => {
     'wandb: 🚀 View run at file:///etc/passwd',
     'caption: "https://wandb.ai/ada/flux/runs/8k2v1q0x"',
     `${'x'.repeat(3_000)} wandb: 🚀 View run at https://wandb.ai/ada/flux/runs/8k2v1q0x`,
-  ])('finds no run in the line %s', line => expect(findTrackerLink(line)).toBeNull());
+  ])('finds no link in the line %s', line => expect(findTrackerLink(line)).toBeNull());
 
   it('keeps only the first four links of a program that starts many runs', () => {
     const lines = Array.from({ length: 100 }, (_, n) => `wandb: View run at https://w.lan/a/b/runs/${n}`);
     expect(linksIn(`${lines.join('\n')}\n`).map(({ url }) => url.at(-1))).toEqual(['0', '1', '2', '3']);
   });
 
-  it('reads a line of only near-matches in linear time', () => {
+  it('searches a line that repeats the start of a match in linear time', () => {
     const line = `://${'View run at '.repeat(5_000)}`;
     const startedAt = performance.now();
     for (let n = 0; n < 200; n += 1) expect(findTrackerLink(line)).toBeNull();

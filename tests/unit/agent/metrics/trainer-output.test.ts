@@ -7,7 +7,7 @@ import { createPointBook } from '../../../../agent/metrics/point-book.ts';
 import { wireProgress } from '../../../../agent/attempt/sent-progress.ts';
 import { readAll } from '../../../support/trainer-output.ts';
 
-/** The recordings contain `\r` as the two characters backslash and r, at the end of a line. */
+/** Reads a recording. The recordings contain each `\r` as the two characters backslash and r at the end of a line. */
 const outputOf = (trainer: string): string =>
   readFileSync(join(import.meta.dirname, 'trainer-output', `${trainer}.txt`), 'utf8').replaceAll(
     '\\r\n',
@@ -98,7 +98,7 @@ describe('output of trainers', () => {
   });
 });
 
-describe('any output', () => {
+describe('random output', () => {
   const pieces = fc.constantFrom(
     "{'loss': ",
     "{'",
@@ -125,7 +125,7 @@ describe('any output', () => {
     '"loss":null}',
   );
 
-  test('parses any output the same wherever it is cut, with finite numbers', () => {
+  test('returns the same items for any division of random output into chunks, with finite figures', () => {
     const texts = fc.array(fc.oneof(pieces, fc.string({ unit: 'binary', maxLength: 8 })), { maxLength: 60 });
     fc.assert(
       fc.property(texts, outputPieces => {
@@ -155,8 +155,8 @@ describe('any output', () => {
       return performance.now() - startedAt;
     };
     timeOf(100);
-    // Eight times as much input may take somewhat more than eight times as long on a busy machine. Quadratic work would
-    // take 64 times as long.
+    // Linear work takes about 8 times as long for 8 times the input, and quadratic work takes 64 times as long. The factor
+    // of 30 allows for a busy machine.
     const minTimeOf = (count: number): number => Math.min(timeOf(count), timeOf(count), timeOf(count));
     const shortMs = minTimeOf(10_000);
     expect(minTimeOf(80_000)).toBeLessThan(Math.max(50, shortMs * 30));

@@ -55,14 +55,14 @@ describe('end of a command', () => {
     ['with another exit code', 'process.exit(7)', { code: 7, signal: null }],
     ['by a signal', `process.kill(process.pid, 'SIGKILL')`, { code: null, signal: 'SIGKILL' }],
     ['by an exception', 'throw new Error("x")', { code: 1, signal: null }],
-  ])('reports a command that ended %s', async (_title, script, expected) => {
+  ])('returns code and signal of a command that ended %s', async (_title, script, expected) => {
     const group = await start(script);
     group.stdout.resume();
     group.stderr.resume();
     expect(await group.exited).toEqual(expected);
   });
 
-  it('reports the end after the output was read completely', async () => {
+  it('resolves exited after all output has been read', async () => {
     const group = await start(
       `process.stdout.write('o'.repeat(300_000)); process.stderr.write('e'.repeat(300_000))`,
     );
@@ -87,14 +87,14 @@ describe('commands that cannot start', () => {
     await expect(startGroup({ argv: argv(folder), cwd: folder, env }, deps)).rejects.toMatchObject({ code });
   });
 
-  it('fails to start in a missing folder', async () => {
+  it('fails to start a command in a missing folder', async () => {
     const cwd = join(tempFolder(), 'none');
     await expect(startGroup({ argv: [process.execPath, '-e', ''], cwd, env }, deps)).rejects.toThrow(
       'ENOENT',
     );
   });
 
-  it('starts a later command after a failure', async () => {
+  it('starts a command in an existing folder', async () => {
     const cwd = join(tempFolder(), 'existing');
     mkdirSync(cwd);
     const group = await startGroup({ argv: [process.execPath, '-p', 'process.cwd()'], cwd, env }, deps);
@@ -128,11 +128,11 @@ describe('stopping a command', () => {
     const startedAt = performance.now();
     group.stop(150);
     expect(await group.exited).toEqual({ code: null, signal: 'SIGKILL' });
-    // Timers may end up to 1 ms early.
+    // Timers may fire up to 1 ms early.
     expect(performance.now() - startedAt).toBeGreaterThanOrEqual(149);
   });
 
-  it('ignores a second stop, and keeps the first grace period', async () => {
+  it('ignores a second stop, and keeps the grace period of the first stop', async () => {
     const group = await start(`${ignoreSignals} ${stay}`);
     await nextLine(group.stdout);
     const kill = vi.spyOn(process, 'kill');
@@ -143,7 +143,7 @@ describe('stopping a command', () => {
     expect(await group.exited).toEqual({ code: null, signal: 'SIGKILL' });
   });
 
-  it('signals nothing after the end, because the number may belong to another process', async () => {
+  it('sends no signal after the end, because the pid may belong to another process', async () => {
     const group = await start('');
     await group.exited;
     const kill = vi.spyOn(process, 'kill');

@@ -22,21 +22,21 @@ function isAlive(pid: number): boolean {
   }
 }
 
-/** Zombies do not count as running. */
+/** Returns whether the process runs. A zombie does not count as running. */
 function isRunning(pid: number): boolean {
   if (!isAlive(pid)) return false;
   try {
     return !/\) Z /.test(readFileSync(`/proc/${pid}/stat`, 'utf8'));
   } catch {
-    // There is no /proc here, or the process just ended.
+    // This system has no /proc, or the process has just ended.
     return isAlive(pid);
   }
 }
 
 const ignoreSignals = `process.on('SIGTERM', () => {}); process.on('SIGHUP', () => {});`;
 /**
- * Script of a process that starts a child, which starts a grandchild. When all three run, the process prints the pids of
- * the others and runs `leaderCode`. The grandchild ignores signals.
+ * Returns the script of a process that starts a child, which starts a grandchild. When all three run, the process prints
+ * the pids of child and grandchild, and runs `leaderCode`. The grandchild ignores signals.
  */
 const processTree = (childIgnoresSignals: boolean, leaderCode: string): string => `
   const { spawn } = require('node:child_process');
@@ -64,7 +64,7 @@ async function start(
   return { group, descendants };
 }
 
-// These tests take long where no init process removes ended orphans immediately, so they run concurrently.
+// These tests run concurrently. Each takes long on systems whose init process removes ended orphans late.
 describe.concurrent('process trees', () => {
   it.for<[string, string, (group: ProcessGroup) => void]>([
     [
@@ -73,12 +73,8 @@ describe.concurrent('process trees', () => {
       group => group.stop(200),
     ],
     ['when only the leader obeys SIGTERM', processTree(true, ''), group => group.stop(500)],
-    ['when the leader ends by itself', processTree(false, 'process.exit(0)'), () => {}],
-    [
-      'when the leader ends by itself, and all others ignore SIGTERM',
-      processTree(true, 'process.exit(0)'),
-      () => {},
-    ],
+    ['when the leader exits', processTree(false, 'process.exit(0)'), () => {}],
+    ['when the leader exits, and all others ignore SIGTERM', processTree(true, 'process.exit(0)'), () => {}],
     ['when the leader crashes', processTree(true, `process.kill(process.pid, 'SIGKILL')`), () => {}],
   ])('ends children and grandchildren %s', async ([_title, script, end], { expect }) => {
     const { group, descendants } = await start(script);
@@ -88,7 +84,9 @@ describe.concurrent('process trees', () => {
     expect([group.pid, ...descendants].filter(isRunning)).toEqual([]);
   });
 
-  it('reports the end although a detached process holds the output', async ({ expect }) => {
+  it('reports the end of the leader although a detached process keeps the output open', async ({
+    expect,
+  }) => {
     const { group, descendants } = await start(`
       const { spawn } = require('node:child_process');
       const options = { detached: true, stdio: 'inherit' };

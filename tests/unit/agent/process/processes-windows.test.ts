@@ -5,7 +5,7 @@ import type { WindowsApi } from '../../../../agent/process/windows-api.ts';
 
 const ownPid = 40;
 
-/** A Windows with these processes, each with its start time. New members of the job are added by tests. */
+/** A fake Windows with the processes 40 and 50. Tests add members to the job object. */
 function openWindows({ refusesJobs = false } = {}) {
   const starts = new Map([
     [ownPid, '100'],
@@ -40,7 +40,7 @@ function openWindows({ refusesJobs = false } = {}) {
   return { members, calls, processes: nativeWindowsProcesses({ api, run, pid: ownPid, ignoreBreak }) };
 }
 
-test('ends all members of the job but the guard itself, also those that are no descendants by their parents', async () => {
+test('ends all members of the job object except the guard itself, also members whose parent has ended', async () => {
   const { members, calls, processes } = openWindows();
   processes.holdDescendants();
   for (const pid of [50, 60, 70]) members.add(pid);
@@ -57,14 +57,14 @@ test('regards a group as alive until its last member has ended, even without its
   expect(await processes.groupLives(50)).toBe(true);
 });
 
-test('presses Ctrl+Break for a graceful stop, after it has made the guard ignore it', async () => {
+test('sends Ctrl+Break for a graceful stop, after the guard has started to ignore Ctrl+Break', async () => {
   const { calls, processes } = openWindows();
   processes.holdDescendants();
   await processes.signalGroup(50, 'SIGTERM');
   expect(calls).toEqual(['enter job', 'ignore break', 'break 50']);
 });
 
-test('enters one job only', () => {
+test('enters only one job object', () => {
   const { calls, processes } = openWindows();
   processes.holdDescendants();
   processes.holdDescendants();
@@ -81,8 +81,8 @@ test('identifies processes by their start time without starting a program', asyn
 });
 
 test.each([
-  ['outside of a job, as in the agent', false],
-  ['when Windows refuses the job', true],
+  ['outside of a job object, as in the agent', false],
+  ['when Windows refuses the job object', true],
 ])('uses taskkill %s', async (_title, refusesJobs) => {
   const { calls, processes } = openWindows({ refusesJobs });
   if (refusesJobs) processes.holdDescendants();

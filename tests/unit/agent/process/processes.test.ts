@@ -9,7 +9,7 @@ import { tempFolder } from '../builders.ts';
 
 const exited = (stdout: string, code = 0): CommandResult => ({ kind: 'exited', code, stdout, stderr: '' });
 
-/** A runner of commands that returns the answers of the test and records the command lines. */
+/** A fake command runner. `answer` returns each result, and `commandLines` records the calls. */
 function createFakeRunner(answer: (commandLine: string) => CommandResult) {
   const commandLines: string[] = [];
   const run: RunCommand = async (command, args) => {
@@ -38,7 +38,7 @@ describe('this machine', () => {
     expect(await isRunning(processes, { ...self, start: `${self.start}0` })).toBe(false);
   });
 
-  it('finds no process with an unused number', async () => {
+  it('finds no process with an unused pid', async () => {
     expect(await processes.identify(2 ** 22 + 1)).toBeNull();
     expect(await processes.groupLives(2 ** 22 + 1)).toBe(false);
   });
@@ -64,7 +64,7 @@ describe('Linux', () => {
   };
   const processesOf = (...args: Parameters<typeof machineWith>) => machineWith(...args).processes;
 
-  it('parses a process name with brackets, and ties the start time to this boot', async () => {
+  it('parses a process name with brackets, and adds the boot id to the start time', async () => {
     const processes = processesOf({ 900: stat(900, 'S', 900, 900, 4711) });
     expect(await processes.identify(900)).toEqual({ pid: 900, start: 'boot-1/4711' });
     expect(await processes.identify(901)).toBeNull();
@@ -72,7 +72,7 @@ describe('Linux', () => {
 
   it.each([
     ['handles it', 'SigBlk:\t0000000000000000\nSigCgt:\t0000000000000200\n', 'gone'],
-    ['waits for it', 'SigBlk:\t0000000000000200\nSigCgt:\t0000000000000000\n', 'gone'],
+    ['blocks it and waits for it', 'SigBlk:\t0000000000000200\nSigCgt:\t0000000000000000\n', 'gone'],
     ['handles other signals', 'SigBlk:\t0000000000000000\nSigCgt:\tfffffffffffffdff\n', 'unheard'],
     ['reports no signals', '', 'unheard'],
   ])('sends a signal only to a process that %s', async (_title, status, answer) => {
@@ -95,7 +95,7 @@ describe('Linux', () => {
     ['whose leader runs', { 900: stat(900, 'S', 900, 900, 7) }, true],
     ['whose leader is a later process', { 900: stat(900, 'S', 900, 900, 8) }, false],
     ['whose leader is gone, with a remaining child', { 901: stat(901, 'S', 900, 900, 9) }, true],
-    ['whose number a foreign group has now', { 901: stat(901, 'S', 900, 1, 9) }, false],
+    ['whose group id a foreign group has now', { 901: stat(901, 'S', 900, 1, 9) }, false],
     ['with zombies only', { 900: stat(900, 'Z', 900, 900, 7) }, false],
     ['without processes', {}, false],
   ])('detects whether the agent still owns a group %s', async (_title, stats, isOwned) => {
@@ -117,7 +117,7 @@ describe('macOS', () => {
     return { commandLines, processes: createProcesses({ platform: 'darwin', run }) };
   };
 
-  it('asks ps for the state and the start time', async () => {
+  it('queries the state and the start time with ps', async () => {
     const { commandLines, processes } = machine(() => exited(`Ss   ${started}\n`));
     expect(await processes.identify(900)).toEqual({ pid: 900, start: started });
     expect(commandLines).toEqual(['ps -o stat=,lstart= -p 900']);
@@ -125,7 +125,7 @@ describe('macOS', () => {
     expect(await processes.ownsGroup({ pid: 900, start: 'Fri Nov 21 15:43:54 2026' })).toBe(false);
   });
 
-  it('sends a signal to its own process', async () => {
+  it('sends a signal only to the process with the given start time', async () => {
     const received = new Promise(resolve => process.once('SIGWINCH', resolve));
     const { processes } = machine(() => exited(`Ss   ${started}\n`));
     const self = { pid: process.pid, start: started };
@@ -147,7 +147,7 @@ describe('macOS', () => {
     async answer => {
       const { processes } = machine(() => answer);
       await expect(processes.identify(900)).rejects.toThrow('ps could not query process 900');
-      // The process may belong to another program now, so the agent does not touch it.
+      // The pid may belong to another program now, so the agent does not signal this process.
       expect(await processes.ownsGroup({ pid: 900, start: started })).toBe(false);
     },
   );
@@ -160,7 +160,7 @@ describe('Windows', () => {
   };
   const ticks = '133764382331234567';
 
-  it('asks PowerShell for the start time', async () => {
+  it('queries the start time with PowerShell', async () => {
     const { commandLines, processes } = machine(() => exited(`${ticks}\r\n`));
     expect(await processes.identify(900)).toEqual({ pid: 900, start: ticks });
     expect(commandLines).toEqual([

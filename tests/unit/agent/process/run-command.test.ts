@@ -53,7 +53,7 @@ describe('createRunCommand', () => {
     });
   });
 
-  it('limits the output of a command', async () => {
+  it('fails when a command prints more than the limit', async () => {
     const script =
       "const chunk = 'x'.repeat(65536); (function more() { process.stdout.write(chunk, more) })()";
     expect(await node(script, { maxBytes: 100_000 })).toMatchObject({
@@ -62,14 +62,14 @@ describe('createRunCommand', () => {
     });
   });
 
-  it('gives up a hanging program after the timeout', async () => {
+  it('returns timed_out for a program that still runs after the timeout', async () => {
     expect(await node('setInterval(() => {}, 1000)', { timeoutMs: 50 })).toEqual({
       kind: 'timed_out',
       timeoutMs: 50,
     });
   });
 
-  it('gives up a program whose child holds its output open', async () => {
+  it('returns timed_out for a program whose child keeps the output open', async () => {
     const run = createRunCommand({ environment, timeoutMs: 50 });
     expect(await run('/bin/sh', ['-c', 'sleep 3 & exit 0'])).toEqual({ kind: 'timed_out', timeoutMs: 50 });
   });

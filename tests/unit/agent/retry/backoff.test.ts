@@ -38,7 +38,7 @@ describe('pause', () => {
   beforeEach(() => void vi.useFakeTimers());
   afterEach(() => void vi.useRealTimers());
 
-  it('resolves with true when the time has passed, and not before', async () => {
+  it('resolves with true only when the time has passed', async () => {
     const ended = vi.fn<(passed: boolean) => void>();
     void pause(systemClock, 1_000, new AbortController().signal).then(ended);
     await vi.advanceTimersByTimeAsync(999);

@@ -16,7 +16,7 @@ const problem = (status: number, code: string): Failure => {
   return failure.kind === 'problem' ? { ...failure, problem: { ...failure.problem, code } } : failure;
 };
 
-/** For each row of the table: a failure that belongs to it, and the decisions for the calls in `calls`. */
+/** For each row of the table: an example of its failures, and the decisions in the order of `calls`. */
 const rows: Readonly<Record<keyof typeof decisionTable, readonly [Failure, string]>> = {
   disk: [{ kind: 'disk', cause: 'ENOSPC' }, 'stop stop stop stop stop stop stop stop'],
   unreachable: [unreachable(), 'retry retry retry retry retry retry retry retry'],
@@ -59,8 +59,8 @@ const rows: Readonly<Record<keyof typeof decisionTable, readonly [Failure, strin
 
 const decisionsOn = (failure: Failure): string => calls.map(call => decide(call, failure)).join(' ');
 
-describe('the table of retryable failures', () => {
-  it.each(Object.entries(rows))('decides on %s', (_key, [failure, decisions]) => {
+describe('decision table for failed calls', () => {
+  it.each(Object.entries(rows))('decides for each call on the failure %s', (_key, [failure, decisions]) => {
     expect(decisionsOn(failure)).toBe(decisions);
   });
 
@@ -74,12 +74,12 @@ describe('the table of retryable failures', () => {
     expect(decisionsOn(proxy(status))).toBe(rows['proxy other'][1]);
   });
 
-  it('ignores a code that belongs to another status', () => {
+  it('ignores a problem code that does not belong to the status', () => {
     expect(decisionsOn(problem(403, 'uploads_closed'))).toBe(rows['403'][1]);
   });
 
   it.each(['register', 'join', 'report', 'log', 'upload', 'list', 'download'] as const)(
-    'defines a pause for each decision on a %s call that leads to another call',
+    'defines a pause for each decision that repeats a %s call',
     call => {
       const { decide: decideOn } = policyOf(call);
       const decisions = new Set<string>(Object.values(rows).map(([failure]) => decideOn(failure)));

@@ -22,7 +22,7 @@ const fail = (
 });
 const busy = fail('busy');
 
-/** Retries a call that returns these answers, and then the last one again and again. Records the time of each try. */
+/** Retries a call that returns these answers in order, and then repeats the last answer. Records the time of each try. */
 function start(answers: readonly Answer[], policy: Partial<Policy> = {}, callMs = 0) {
   const clock = createVirtualClock();
   const startedAt = clock.mono();
@@ -49,14 +49,14 @@ function start(answers: readonly Answer[], policy: Partial<Policy> = {}, callMs 
 }
 
 describe('retry', () => {
-  it('returns the value of the first call that succeeds', async () => {
+  it('retries a call until it succeeds, and returns its value', async () => {
     const { end, clock, calledAt } = start([busy, busy, success]);
     await clock.advance(10_000);
     expect(await end).toEqual({ kind: 'done', value: 'result' });
     expect(calledAt).toHaveLength(3);
   });
 
-  it('doubles the pause from the first to the maximum, in addition to the base', async () => {
+  it('doubles the pause up to the maximum, and adds the base to each pause', async () => {
     const { clock, calledAt, abort } = start([busy]);
     await clock.advance(20_000);
     abort.abort();
@@ -67,23 +67,20 @@ describe('retry', () => {
     [0, 200],
     [0.5, 700],
     [0.999, 1_199],
-  ])(
-    'waits between the base and the base plus the first pause, with a random number of %d',
-    async (random, ms) => {
-      const { clock, calledAt } = start([busy, success], { random: () => random });
-      await clock.advance(2_000);
-      expect(calledAt).toEqual([0, ms]);
-    },
-  );
+  ])('multiplies only the pause above the base by the random number %d: %d ms', async (random, ms) => {
+    const { clock, calledAt } = start([busy, success], { random: () => random });
+    await clock.advance(2_000);
+    expect(calledAt).toEqual([0, ms]);
+  });
 
-  it('returns the failure and the decision when the decision has no wait', async () => {
+  it('stops with the failure and the decision when the decision has no wait', async () => {
     const { end, clock, calledAt } = start([busy, fail('refused'), success]);
     await clock.advance(10_000);
     expect(await end).toEqual({ kind: 'stopped', failure: 'refused', decision: 'refused' });
     expect(calledAt).toHaveLength(2);
   });
 
-  it('counts the pauses of each decision on their own', async () => {
+  it('increases the pauses of each decision separately', async () => {
     const { clock, calledAt } = start([busy, fail('late'), busy, success]);
     await clock.advance(60_000);
     expect(calledAt).toEqual([0, 1_200, 16_200, 18_400]);
@@ -95,7 +92,7 @@ describe('retry', () => {
     expect(calledAt).toEqual([0, 0, 0]);
   });
 
-  it('starts at the first pause again after a call that made progress', async () => {
+  it('starts again with the first pause after a failed call that made progress', async () => {
     const { clock, calledAt } = start([busy, busy, fail('busy', { hasProgressed: true }), busy, success]);
     await clock.advance(60_000);
     expect(calledAt).toEqual([0, 1_200, 3_400, 4_600, 6_800]);
@@ -104,14 +101,14 @@ describe('retry', () => {
   it.each([
     ['replaces a shorter base', 3_000, 4_000],
     ['does not shorten the base', 50, 1_200],
-    ['counts at most a minute', 3_600_000, 61_000],
-  ])('waits for Retry-After, which %s', async (_title, retryAfterMs, ms) => {
+    ['is limited to a minute', 3_600_000, 61_000],
+  ])('waits for the time of Retry-After, which %s', async (_title, retryAfterMs, ms) => {
     const { clock, calledAt } = start([fail('busy', { retryAfterMs }), success]);
     await clock.advance(100_000);
     expect(calledAt).toEqual([0, ms]);
   });
 
-  it('reports each failure with its decision, even the last one', async () => {
+  it('reports each failure with its decision, also the final failure', async () => {
     const reported: string[] = [];
     const onFailure: Policy['onFailure'] = (failure, decision) => reported.push(`${failure} ${decision}`);
     const { end, clock } = start([busy, fail('late'), fail('refused')], { onFailure });
@@ -141,13 +138,13 @@ describe('retry', () => {
 });
 
 describe('an aborted retry', () => {
-  it('makes no call when the signal has fired before', async () => {
+  it('makes no call when the signal is already aborted', async () => {
     const { end, calledAt } = start([success], { signal: AbortSignal.abort() });
     expect(await end).toEqual({ kind: 'aborted' });
     expect(calledAt).toEqual([]);
   });
 
-  it('ends during a pause without another call', async () => {
+  it('aborts a retry during a pause without another call', async () => {
     const { end, clock, abort, calledAt } = start([busy]);
     await clock.advance(1_000);
     abort.abort();
@@ -156,7 +153,7 @@ describe('an aborted retry', () => {
     expect(calledAt).toEqual([0]);
   });
 
-  it('ends after a failed call without a pause', async () => {
+  it('aborts a retry after a failed call without a pause', async () => {
     const { end, clock, abort, calledAt } = start([busy], {}, 500);
     abort.abort();
     await clock.advance(500);
@@ -178,7 +175,7 @@ describe('an aborted retry', () => {
     expect(await end).toMatchObject({ kind: 'stopped', failure: 'refused' });
   });
 
-  it('makes one call when only the signal for pauses has fired', async () => {
+  it('makes one call when only waitSignal is aborted', async () => {
     const { end, clock, calledAt } = start([busy], { waitSignal: AbortSignal.abort() });
     await clock.advance(0);
     expect(await end).toEqual({ kind: 'aborted' });

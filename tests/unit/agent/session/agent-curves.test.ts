@@ -12,7 +12,7 @@ const stepsIn = (calls: readonly { readonly name: string; readonly body: object 
   );
 
 describe('metrics of a job', () => {
-  it('sends metrics during the job, with its attempt', async () => {
+  it('sends metrics with the attempt id while the job runs', async () => {
     const { orchestrator, run } = await startAgentWithJob();
     run.listeners.onFigures({ progress: { step: 1, loss: 0.5 }, gaps: [] }, false);
     await advanceTime(5_000);

@@ -16,14 +16,14 @@ it('sends GPU problems with the registration and every heartbeat', async () => {
   expect((await nextHeartbeat(orchestrator)).body).toMatchObject({ gpu_troubles: [held] });
 });
 
-it('sends no GPU problems when the agent does not check for them', async () => {
+it('sends no gpu_troubles when the agent does not check its GPUs', async () => {
   const orchestrator = await startOrchestrator();
   const { connected } = startAgent(orchestrator);
   await connected();
   expect((await orchestrator.nth('register')).body).not.toHaveProperty('gpu_troubles');
 });
 
-it('reports processes left on a GPU before the end of a job', async () => {
+it('reports leftover processes on a GPU before it reports the end of the job', async () => {
   let troubles: readonly GpuTrouble[] = [];
   const { orchestrator, run } = await startAgentWithJob({ telemetry: () => ({ gpu_troubles: troubles }) });
   await nextHeartbeat(orchestrator);

@@ -17,7 +17,7 @@ const duplicate = {
 };
 
 describe('refused registrations', () => {
-  it('exits with 2 and the reason when an idle worker is refused', async () => {
+  it('exits with 2 and the reason when the registration of an idle worker is refused', async () => {
     const orchestrator = await startOrchestrator();
     orchestrator.answers.register = () => refused(403);
     const { exit, logLines } = startAgent(orchestrator);
@@ -52,7 +52,7 @@ describe('leaving during a job', () => {
 });
 
 describe('handing over a job', () => {
-  it('leaves the job to its guard, without a disconnect call or a report', async () => {
+  it('hands its job over to the guard without a disconnect call or a report', async () => {
     const { orchestrator, agent, run, exit, storedReport } = await startAgentWithJob();
     expect(agent.handOver()).toBe(true);
     expect(await exit).toBe(0);
@@ -64,7 +64,7 @@ describe('handing over a job', () => {
     expect(orchestrator.count('disconnect')).toBe(0);
   });
 
-  it('hands over nothing on an idle worker', async () => {
+  it('returns false from handOver() when the worker has no job', async () => {
     const orchestrator = await startOrchestrator();
     const { agent, exit, connected } = startAgent(orchestrator);
     await connected();
@@ -75,7 +75,7 @@ describe('handing over a job', () => {
   });
 });
 
-it('sends nothing while another machine uses its token, and keeps its job', async () => {
+it('sends no heartbeats while another machine uses its token, and keeps its job', async () => {
   const { orchestrator, run, logged, logLines, connected } = await startAgentWithJob();
   const { register } = orchestrator.answers;
   orchestrator.answers.register = () => duplicate;

@@ -51,7 +51,7 @@ describe('heartbeats', () => {
     await nextHeartbeat(orchestrator);
     const startedAt = performance.now();
     await advanceTimeUntil(orchestrator.nth('heartbeat', orchestrator.count('heartbeat') + 4), 450);
-    // Random numbers of 0 make each interval 4.5 s instead of 5 s. Each round trip adds to that.
+    // A random number of 0 shortens each interval from 5 s to 4.5 s. Each round trip adds to the interval.
     expect(performance.now() - startedAt).toBeGreaterThan(3 * 4_500);
     expect(performance.now() - startedAt).toBeLessThan(27_000);
   });
@@ -96,7 +96,7 @@ describe('progress reports', () => {
     expect(steps()).toEqual([{ step: 100 }]);
   });
 
-  it('sends no progress after the final report, which would revive the job', async () => {
+  it('drops queued progress after the final report, so that the server does not show the job as running', async () => {
     const { orchestrator, run, started } = await startAgentWithJob();
     run.listeners.onProgress({ step: 1 });
     run.end(1);

@@ -33,7 +33,7 @@ async function expectStop(run: ControlledRun): Promise<void> {
   run.end(null, 'SIGTERM');
 }
 
-/** Expects that the agent accepts the next job, which shows that it has finished the last one. */
+/** Expects that the agent accepts another job. Then the agent has finished its first job. */
 async function expectNextJob({ orchestrator, started }: AgentWithJob): Promise<void> {
   orchestrator.push(offerOf('j9', 'z1'));
   await advanceTimeUntil(started(2));
@@ -44,7 +44,7 @@ const reportedStatuses = ({ calls }: ScriptedOrchestrator, attempt: string): rea
     .filter(({ name, body }) => name === 'status' && body['attempt_id'] === attempt)
     .map(({ body }) => body['status']);
 
-/** The replies that repeat an order to a worker, in case its stream lost the order. */
+/** The replies that repeat an order, in case the worker's stream has lost the order. */
 const deliveries: Readonly<Record<string, (fixture: AgentWithJob, order: object) => Promise<unknown>>> = {
   'the reply to a heartbeat': async ({ orchestrator }, order) => {
     orchestrator.answers.heartbeat = () => heartbeatReply(order);
@@ -78,7 +78,7 @@ describe('cancels', () => {
     await expectNextJob(fixture);
   });
 
-  it('stops a job once when its cancel is repeated', async () => {
+  it('stops a job only once when its cancel is repeated', async () => {
     const { orchestrator, run } = await startAgentWithJob();
     orchestrator.answers.heartbeat = () => heartbeatReply({ cancel: attemptFields('j1', 'a1') });
     for (let n = 0; n < 3; n += 1) await nextHeartbeat(orchestrator);
@@ -129,7 +129,7 @@ describe('abandoned jobs', () => {
     expect(run.stops).toEqual([]);
   });
 
-  it('ignores an abandoned attempt in a late heartbeat response', async () => {
+  it('keeps a newer attempt when the late response to an earlier heartbeat abandons the job', async () => {
     const { orchestrator, run, started } = await startAgentWithJob();
     const late = Promise.withResolvers<ReturnType<typeof heartbeatReply>>();
     orchestrator.answers.heartbeat = () => late.promise;

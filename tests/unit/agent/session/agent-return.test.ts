@@ -21,23 +21,23 @@ import {
 
 useFakeTimers();
 
-/** A report that an earlier process has left on disk. */
-const leftReport = {
+/** The final report that an earlier process of the agent has left on disk. */
+const earlierReport = {
   jobId: jobId('j0'),
   attemptId: attemptId('a0'),
   body: { status: 'completed', exit_code: 0, progress: { step: 100 } },
 } as const;
 
-/** Starts an agent that finds the report of its earlier process. */
+/** Starts an agent that finds this report. */
 function startWithReport(
   orchestrator: ScriptedOrchestrator,
   overrides: Partial<AgentDeps> = {},
 ): AgentFixture {
   const stateDir = tempFolder();
-  openStateFolder(stateDir).keepReport(leftReport);
+  openStateFolder(stateDir).keepReport(earlierReport);
   return startAgent(orchestrator, {
     stateDir,
-    found: { kind: 'reported', report: leftReport },
+    found: { kind: 'reported', report: earlierReport },
     ...overrides,
   });
 }
@@ -60,14 +60,14 @@ describe('lost streams', () => {
     await orchestrator.reported('completed');
   });
 
-  it('reopens a silent stream', async () => {
+  it('reopens a stream that is silent for too long', async () => {
     const { orchestrator, connected } = await startAgentWithJob();
     await advanceTime(60_000);
     await advanceTimeUntil(connected(2));
     expect(orchestrator.count('register')).toBe(2);
   });
 
-  it('keeps the training while the server is unreachable, and reports its end later', async () => {
+  it('keeps the training while the server is unreachable, and reports the end afterwards', async () => {
     const { orchestrator, connected, run, storedReport, logLines } = await startAgentWithJob();
     orchestrator.setUnreachable(true);
     for (let n = 0; n < 30; n += 1) await advanceTime(10_000);
@@ -82,7 +82,7 @@ describe('lost streams', () => {
     expect(logLines.length).toBeLessThan(10);
   });
 
-  it('applies the settings of the new registration', async () => {
+  it('applies the grace period and the cancel of a new registration', async () => {
     const { orchestrator, connected, run } = await startAgentWithJob();
     orchestrator.answers.register = () =>
       registerReply({ stop_grace_s: 7, cancel: { job_id: 'j1', attempt_id: 'a1' } });
@@ -137,7 +137,7 @@ describe('rotated tokens', () => {
     expect((await orchestrator.nth('stream', 2)).token).toBe('wt_2');
   });
 
-  it('uses the old token in no later call', async () => {
+  it('uses a reloaded token in the next call', async () => {
     const folder = tempFolder();
     const path = writeFile(folder, 'token', 'wt_1');
     const token = openTokenHolder({ kind: 'file', path });
@@ -153,7 +153,10 @@ describe('reports of an earlier process', () => {
   it('sends a stored report, and then takes jobs', async () => {
     const orchestrator = await startOrchestrator();
     const { storedReport, connected, started } = startWithReport(orchestrator);
-    expect((await orchestrator.reported('completed')).body).toEqual({ ...leftReport.body, attempt_id: 'a0' });
+    expect((await orchestrator.reported('completed')).body).toEqual({
+      ...earlierReport.body,
+      attempt_id: 'a0',
+    });
     await connected();
     orchestrator.push(offerOf('j1', 'a1'));
     await started();
@@ -177,7 +180,7 @@ describe('reports of an earlier process', () => {
       current_attempt_id: 'a0',
     });
     await connected();
-    expect(storedReport()).toEqual(leftReport);
+    expect(storedReport()).toEqual(earlierReport);
     const refusedReports = orchestrator.count('status');
     orchestrator.answers.status = () => ({ status: 200, body: { success: true, duplicate: true } });
     await advanceTimeUntil(orchestrator.nth('status', refusedReports + 1));

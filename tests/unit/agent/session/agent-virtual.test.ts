@@ -22,7 +22,7 @@ beforeEach(() => {
 });
 afterEach(() => void vi.restoreAllMocks());
 
-/** A complete agent whose orchestrator, stream, trainer and time the test controls: no sockets, no processes. */
+/** A complete agent without sockets and processes. The test controls the orchestrator, the stream, the trainer and the time. */
 function startVirtualAgent() {
   const clock = createVirtualClock();
   const startedAt = clock.mono();
@@ -105,7 +105,7 @@ function startVirtualAgent() {
   return Object.assign(fixture, { clock, calls, streams, runs, exit: agent.run() });
 }
 
-it('runs a complete job on a virtual clock', async () => {
+it('runs a complete job on a virtual clock without any timer or clock of the platform', async () => {
   const fixture = startVirtualAgent();
   const { clock, calls, streams, runs, exit } = fixture;
   await clock.advance(30_000);

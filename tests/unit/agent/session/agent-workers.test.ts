@@ -1,4 +1,4 @@
-/** Tests how one agent takes part in an attempt on several workers. The rendezvous tells it the address of the first. */
+/** Tests how one agent takes part in an attempt on several workers. The rendezvous contains the address of rank 0. */
 import { readdirSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import { nextHeartbeat, useFakeTimers, advanceTime, advanceTimeUntil, startAgent } from '../agent-fixture.ts';
@@ -55,7 +55,7 @@ describe('rendezvous of an attempt on several workers', () => {
     expect(runs).toHaveLength(1);
   });
 
-  it('reports again that it runs when a reply repeats the rendezvous', async () => {
+  it('reports running again when a reply repeats the rendezvous', async () => {
     const { orchestrator, started } = await startWaiting();
     orchestrator.answers.status = () => refused(503);
     orchestrator.push({ type: 'job_rendezvous', ...rendezvous });
@@ -68,7 +68,7 @@ describe('rendezvous of an attempt on several workers', () => {
     expect(statuses(orchestrator, 'a1')).toEqual(['starting', 'starting', 'running', 'running']);
   });
 
-  it('retries the report that this machine is ready until it is answered', async () => {
+  it('retries the ready report until the orchestrator accepts it', async () => {
     const orchestrator = await startOrchestrator();
     const { connected, started } = startAgent(orchestrator);
     await connected();
@@ -87,7 +87,7 @@ describe('rendezvous of an attempt on several workers', () => {
     await started();
   });
 
-  it('takes another job after the orchestrator refused that this machine is ready', async () => {
+  it('accepts another job after the orchestrator has refused its ready report', async () => {
     const orchestrator = await startOrchestrator();
     const { connected, started } = startAgent(orchestrator);
     await connected();
@@ -102,7 +102,7 @@ describe('rendezvous of an attempt on several workers', () => {
 });
 
 describe('a worker that is not the first of its attempt', () => {
-  it('sends the attempt but no progress in its heartbeats', async () => {
+  it('sends the attempt but no progress in the heartbeats of rank 1', async () => {
     const { orchestrator, started } = await startWaiting();
     orchestrator.push({ type: 'job_rendezvous', ...rendezvous });
     const run = await started();
@@ -117,21 +117,24 @@ describe('a worker that is not the first of its attempt', () => {
   it.each([
     ['waits', false],
     ['trains', true],
-  ])('stops after a cancel in the reply to a heartbeat while it %s', async (_phase, isRunning) => {
-    const { orchestrator, started, runs } = await startWaiting();
-    if (isRunning) {
-      orchestrator.push({ type: 'job_rendezvous', ...rendezvous });
-      await started();
-    }
-    orchestrator.answers.heartbeat = () => heartbeatReply({ cancel: { job_id: 'j1', attempt_id: 'a1' } });
-    await nextHeartbeat(orchestrator);
-    await nextHeartbeat(orchestrator);
-    for (const run of runs) await endRun(run, null, 'SIGTERM', '', { stopped: 'cancel' });
-    await advanceTimeUntil(orchestrator.reported('cancelled'));
-    expect(runs.map(({ orders }) => orders)).toEqual(isRunning ? [['cancel']] : []);
-  });
+  ])(
+    'reports cancelled after a cancel in the reply to a heartbeat while rank 1 %s',
+    async (_phase, isRunning) => {
+      const { orchestrator, started, runs } = await startWaiting();
+      if (isRunning) {
+        orchestrator.push({ type: 'job_rendezvous', ...rendezvous });
+        await started();
+      }
+      orchestrator.answers.heartbeat = () => heartbeatReply({ cancel: { job_id: 'j1', attempt_id: 'a1' } });
+      await nextHeartbeat(orchestrator);
+      await nextHeartbeat(orchestrator);
+      for (const run of runs) await endRun(run, null, 'SIGTERM', '', { stopped: 'cancel' });
+      await advanceTimeUntil(orchestrator.reported('cancelled'));
+      expect(runs.map(({ orders }) => orders)).toEqual(isRunning ? [['cancel']] : []);
+    },
+  );
 
-  it('takes another job without a report when a heartbeat abandons the attempt while it waits', async () => {
+  it('accepts another job without a final report when a heartbeat abandons the waiting attempt', async () => {
     const { orchestrator, started } = await startWaiting();
     orchestrator.answers.heartbeat = () => heartbeatReply({ abandon_job: 'j1' });
     await nextHeartbeat(orchestrator);
@@ -141,7 +144,7 @@ describe('a worker that is not the first of its attempt', () => {
     expect(statuses(orchestrator, 'a1')).toEqual(['starting', 'starting']);
   });
 
-  it('registers without the attempt after a restart while it waited', async () => {
+  it('registers without the attempt after a restart while rank 1 waited for the others', async () => {
     const { orchestrator, agent, exit, runs, state } = await startWaiting();
     expect(agent.handOver()).toBe(true);
     await exit;

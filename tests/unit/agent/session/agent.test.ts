@@ -72,7 +72,7 @@ describe('a job', () => {
     expect(logLines).toEqual([`Connected to ${orchestrator.url} as rig-3 (w_1)`]);
   });
 
-  it('starts nothing after a refused claim, and keeps an ephemeral worker', async () => {
+  it('starts no trainer after a refused claim, and keeps an ephemeral worker running', async () => {
     const orchestrator = await startOrchestrator();
     const { connected, runs, started } = startAgent(orchestrator, { persistent: false });
     orchestrator.answers.status = ({ body }) =>
@@ -129,7 +129,7 @@ describe('leaving', () => {
   it.each<[string, 'signal' | 'command']>([
     ['by a signal', 'signal'],
     ['by the orchestrator', 'command'],
-  ])('finishes its job and takes no other when it is ordered to leave %s', async (_title, how) => {
+  ])('finishes its job and accepts no other job when it is ordered to leave %s', async (_title, how) => {
     const orchestrator = await startOrchestrator();
     const { agent, connected, started, runs, exit } = startAgent(orchestrator);
     await connected();
@@ -149,7 +149,7 @@ describe('leaving', () => {
     expect(orchestrator.calls.at(-1)?.name).toBe('disconnect');
   });
 
-  it('exits immediately when the orchestrator shuts it down while idle', async () => {
+  it('exits immediately when the orchestrator shuts an idle worker down', async () => {
     const orchestrator = await startOrchestrator();
     const { connected, exit } = startAgent(orchestrator);
     await connected();
@@ -158,7 +158,7 @@ describe('leaving', () => {
     expect(orchestrator.count('disconnect')).toBe(1);
   });
 
-  it('stops its job on a second signal, reports it as preempted, and exits', async () => {
+  it('stops its job in leaveNow(), reports the job as preempted, and exits', async () => {
     const orchestrator = await startOrchestrator();
     const { agent, connected, started, exit } = startAgent(orchestrator);
     await connected();
@@ -171,7 +171,7 @@ describe('leaving', () => {
     expect((await orchestrator.reported('failed')).body).toMatchObject({ cause: 'preempted' });
   });
 
-  it('keeps the report and exits after the grace period when the server is unreachable', async () => {
+  it('stores the report and exits after the grace period when the server is unreachable', async () => {
     const orchestrator = await startOrchestrator();
     const { agent, connected, started, storedReport, exit } = startAgent(orchestrator);
     await connected();
@@ -224,7 +224,7 @@ describe('refused tokens', () => {
     expect(orchestrator.count('disconnect')).toBe(0);
   });
 
-  it('exits when the token is refused during the final report, which stays on disk', async () => {
+  it('exits when the token is refused during the final report, and keeps the report on disk', async () => {
     const { orchestrator, run, exit, storedReport } = await startAgentWithJob();
     for (const call of ['register', 'stream', 'heartbeat', 'status'] as const) {
       orchestrator.answers[call] = () => refused(401);

@@ -33,12 +33,12 @@ export async function startClosable(options: FixtureOptions = {}) {
   const startedAt = clock.mono();
   const streams: StreamDeps[] = [];
   const runs: (ControlledRun & { readonly stoppedAt: () => number | null })[] = [];
-  /** Calls of the agent, each with the second when it happened. */
+  /** The calls of the agent. Each entry starts with the time in seconds since the start. */
   const actions: string[] = [];
   const logged: string[] = [];
   const reports: StatusReportBody[] = [];
   const seconds = (): number => Math.round((clock.mono() - startedAt) / 1_000);
-  /** The surroundings of the agent, which the test changes. */
+  /** The state of the fakes around the agent. Tests change it. */
   const environment: {
     isReachable: boolean;
     notice: Notice | null;
@@ -57,7 +57,7 @@ export async function startClosable(options: FixtureOptions = {}) {
     closed: options.closed ?? null,
     startGate: Promise.resolve(),
   };
-  /** The availability that each registration and heartbeat reported. */
+  /** The field `closed` of each registration and heartbeat. */
   const reportedClosed: (Closed | null | undefined)[] = [];
   const answer = <T>(value: T) =>
     environment.isReachable ? { ok: true as const, value } : { ok: false as const, failure: unreachable() };
@@ -137,7 +137,7 @@ export async function startClosable(options: FixtureOptions = {}) {
       },
       onLine: () => {},
     },
-    ask: async (_held, what) => {
+    ask: async (_attempt, what) => {
       actions.push(`${seconds()} ask ${what}`);
       return environment.answer;
     },
@@ -175,17 +175,17 @@ export async function startClosable(options: FixtureOptions = {}) {
     reportedClosed,
     exit,
     push,
-    /** The report of the attempt's end. */
+    /** Returns the newest accepted report. */
     lastReport: () => reports.at(-1),
     advance: (durationS: number) => clock.advance(durationS * 1_000),
     offer: (id: string) => push(offerOf(`j${id}`, `a${id}`)),
-    /** Opens or closes the rig, as its hours do. */
+    /** Opens or closes the rig, like the start or end of its hours. */
     setClosed(closed: Closed | null) {
       environment.closed = closed;
       onChange();
       return clock.settle();
     },
-    /** Ends the trainer as after SIGTERM. */
+    /** Ends the trainer like a trainer that was stopped by SIGTERM. */
     async endStopped(run = runs.at(-1)) {
       run?.end(143, null, '', { stopped: 'leave_now' });
       await clock.settle();

@@ -13,7 +13,7 @@ const heartbeat: Call = api => api.beat({});
 
 function createFixture(isAnswered: boolean) {
   const fixture = { now: 1_000, contacts: [] as number[] };
-  // Every response takes five seconds.
+  // Each response arrives after five seconds.
   const answer = async (): Promise<never> => {
     fixture.now += 5_000;
     return (isAnswered ? { ok: true, value: {} } : { ok: false, failure: unreachable() }) as never;
@@ -38,7 +38,7 @@ it.each<[string, Call, readonly number[]]>([
   ['a registration', api => api.register({}), [1_000]],
   ['a heartbeat', heartbeat, [1_000]],
   ['a claim', report('starting'), [1_000]],
-  // The claim is the only report that counts as contact. A disconnect does not count either.
+  // Apart from claims, reports do not count as contact. Disconnect calls do not count either.
   ['a progress report', report('running'), []],
   ['a final report', report('completed'), []],
   ['a disconnect call', api => api.disconnect(WorkerId.parse('w_1')), []],

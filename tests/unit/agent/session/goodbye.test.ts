@@ -1,4 +1,4 @@
-/** Tests that an agent sends no call after its disconnect call, because the server would take it for the worker's return. */
+/** Tests that the disconnect call is the last call of an agent. The server treats a later call as the return of the worker. */
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
@@ -17,7 +17,7 @@ useFakeTimers();
 
 const accepted: Answer = { status: 200, body: { success: true } };
 
-/** Starts an agent whose job has ended and been reported while a progress report is still unanswered. */
+/** Starts an agent that leaves after its final report, while an earlier progress report is still unanswered. */
 async function startLeaving() {
   const fixture = await startAgentWithJob();
   const { orchestrator, run, agent } = fixture;
@@ -26,7 +26,7 @@ async function startLeaving() {
     body['status'] === 'running' ? answer.promise : accepted;
   const reports = orchestrator.count('status');
   run.listeners.onProgress({ step: 5 });
-  // No progress is sent within a second of the start report.
+  // The agent sends no progress within a second of the start report.
   await advanceTimeUntil(orchestrator.arrived('status', reports + 1));
   agent.leave();
   run.end(0);
@@ -49,14 +49,14 @@ it('waits for outstanding responses before it disconnects', async () => {
   expect(order).toEqual(['answer', 'disconnect']);
 });
 
-it('limits the wait for outstanding responses before it disconnects', async () => {
+it('disconnects although a response stays outstanding', async () => {
   const { orchestrator, exit } = await startLeaving();
   expect(await advanceTimeUntil(exit)).toBe(0);
   expect(orchestrator.count('disconnect')).toBe(1);
 });
 
 describe('outstanding uploads', () => {
-  /** Starts an agent whose job has just ended. */
+  /** Starts an agent that leaves after the end of its job. Resolves when the agent waits for uploads. */
   const startUploading = async (
     persistent: boolean,
     options: Parameters<typeof startAgentWithJob>[0] = {},
@@ -86,7 +86,7 @@ describe('outstanding uploads', () => {
     return { ...fixture, waits, uploaded };
   };
 
-  it('waits for uploads before an ephemeral worker leaves, with heartbeats meanwhile', async () => {
+  it('sends heartbeats while an ephemeral worker waits for uploads before it leaves', async () => {
     const { orchestrator, waits, uploaded, exit } = await startUploading(false);
     expect(waits.map(({ withinMs }) => withinMs)).toEqual([600_000]);
     await nextHeartbeat(orchestrator);
@@ -112,7 +112,7 @@ describe('outstanding uploads', () => {
     expect(orchestrator.calls.at(-1)).toMatchObject({ name: 'disconnect', token: 'wt_2' });
   });
 
-  it('skips uploads after a second signal, and waits only briefly on a persistent worker', async () => {
+  it('stops waiting for uploads on another signal, and waits only 5 s on a persistent worker', async () => {
     const ephemeral = await startUploading(false);
     ephemeral.agent.leave();
     expect(await advanceTimeUntil(ephemeral.exit)).toBe(0);

@@ -5,7 +5,7 @@ import { runHeartbeat } from '../../../../agent/session/heartbeat.ts';
 beforeEach(() => void vi.useFakeTimers());
 afterEach(() => void vi.useRealTimers());
 
-/** Sends heartbeats and records their times. `answers[i]` is true when heartbeat i succeeds. The last element repeats. */
+/** Sends heartbeats and records their times. Heartbeat i succeeds if `answers[i]` is true. The last element repeats. */
 function startHeartbeats(answers: readonly boolean[], random = 0.5, interval = (): number => 30_000) {
   const abort = new AbortController();
   const sentAt: number[] = [];
@@ -39,7 +39,7 @@ describe('answered heartbeats', () => {
     },
   );
 
-  it('follows a changed interval', async () => {
+  it('applies a changed interval after the next heartbeat', async () => {
     let intervalMs = 30_000;
     const { sentAt } = startHeartbeats([true], 0.5, () => intervalMs);
     await vi.advanceTimersByTimeAsync(29_999);
@@ -62,7 +62,7 @@ describe('failed heartbeats', () => {
     expect(sentAt).toEqual([0, 1_000, 2_500, 4_000]);
   });
 
-  it('starts again with 1 s after a heartbeat has succeeded', async () => {
+  it('repeats the next failed heartbeat after 1 s again when a heartbeat has succeeded', async () => {
     const { sentAt } = startHeartbeats([false, false, true, false, true]);
     await vi.advanceTimersByTimeAsync(34_000);
     expect(sentAt).toEqual([0, 1_000, 3_000, 33_000, 34_000]);
@@ -70,7 +70,7 @@ describe('failed heartbeats', () => {
 });
 
 describe('end of heartbeats', () => {
-  it('stops immediately between two heartbeats, without a timer', async () => {
+  it('stops immediately when aborted between two heartbeats, and leaves no timer', async () => {
     const { sentAt, abort, ended } = startHeartbeats([true]);
     await vi.advanceTimersByTimeAsync(10_000);
     abort.abort();
@@ -81,7 +81,7 @@ describe('end of heartbeats', () => {
     expect(sentAt).toEqual([0]);
   });
 
-  it('sends nothing when already aborted', async () => {
+  it('sends no heartbeat when already aborted', async () => {
     const beat = vi.fn<() => Promise<boolean>>();
     await runHeartbeat({
       clock: systemClock,
@@ -93,7 +93,7 @@ describe('end of heartbeats', () => {
     expect(beat).not.toHaveBeenCalled();
   });
 
-  it('waits for a heartbeat in flight, and sends no other', async () => {
+  it('waits for a heartbeat in flight when aborted, and sends no other heartbeat', async () => {
     const abort = new AbortController();
     const answer = Promise.withResolvers<boolean>();
     const beat = vi.fn(() => answer.promise);

@@ -22,7 +22,7 @@ describe('outputs in the introduction of a worker', () => {
     expect(outputsOf([trainer])).toEqual({ upload: 'all', command_has_output_dir: hasOutputDir });
   });
 
-  it('finds the command among several trainers, and reports which outputs are uploaded', () => {
+  it('reports the upload setting, and checks the command among several trainers for {output_dir}', () => {
     expect(outputsOf(['simpletuner', 'train {config_path}'], 'none')).toEqual({
       upload: 'none',
       command_has_output_dir: false,

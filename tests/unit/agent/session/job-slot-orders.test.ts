@@ -7,7 +7,7 @@ import { endRun, controlRun, newest, flushCallbacks } from '../controlled-runs.t
 import { createSlotFixture, type SlotFixture } from '../slot-fixture.ts';
 
 const offer = offerOf('j1', 'a1');
-/** An order to the slot. */
+/** Gives an order to the slot. */
 type Order = (slot: SlotFixture['slot']) => void;
 const cancel: Order = slot => slot.cancel({ jobId: jobId('j1'), attemptId: attemptId('a1') });
 const abandon: Order = slot => slot.abandon(jobId('j1'));
@@ -33,18 +33,21 @@ describe('stops before the claim is answered', () => {
         error: 'The worker was stopped before the training was started',
       },
     ],
-  ])('starts no trainer and reports the end after %s', async (_title, order, expected) => {
-    const { slot, reports, actions } = createSlotFixture();
-    slot.offer(offer);
-    order(slot);
-    await newest(reports).answer('taken');
-    expect(actions).toEqual([expect.stringMatching(/^keep a1 /)]);
-    expect(newest(reports).body).toEqual(expected);
-    await newest(reports).answer('taken');
-    expect(newest(actions)).toBe('free true');
-  });
+  ])(
+    'starts no trainer and reports the end after %s before the claim is answered',
+    async (_title, order, expected) => {
+      const { slot, reports, actions } = createSlotFixture();
+      slot.offer(offer);
+      order(slot);
+      await newest(reports).answer('taken');
+      expect(actions).toEqual([expect.stringMatching(/^keep a1 /)]);
+      expect(newest(reports).body).toEqual(expected);
+      await newest(reports).answer('taken');
+      expect(newest(actions)).toBe('free true');
+    },
+  );
 
-  it('aborts the claim of an abandoned job', async () => {
+  it('aborts the claim when the job is abandoned', async () => {
     const { slot, reports, actions } = createSlotFixture();
     slot.offer(offer);
     abandon(slot);
@@ -54,7 +57,7 @@ describe('stops before the claim is answered', () => {
     expect(actions).toEqual(['free false']);
   });
 
-  it('starts no trainer when the job is abandoned as its claim is accepted', async () => {
+  it('starts no trainer when the job is abandoned just before its claim is accepted', async () => {
     const answered = Promise.withResolvers<'taken'>();
     const { slot, actions } = createSlotFixture({ report: () => answered.promise });
     slot.offer(offer);
@@ -78,7 +81,7 @@ describe('stops during the start of a trainer', () => {
     ['cancel', cancel, 'cancelled'],
     ['abandoning', abandon, undefined],
     ['leaving', leaveNow, 'failed'],
-  ])('stops the trainer as soon as it runs after %s', async (_title, order, reported) => {
+  ])('stops a trainer as soon as it runs after %s during its start', async (_title, order, reported) => {
     const { slot, reports, controlled, started } = await startPending();
     order(slot);
     expect(controlled.stops).toEqual([]);
@@ -99,7 +102,7 @@ describe('stops during the start of a trainer', () => {
 });
 
 describe('stops of a run', () => {
-  it('gives a cancelled trainer its grace period, and reports cancelled', async () => {
+  it('stops a cancelled trainer once with the grace period, and reports cancelled', async () => {
     const { slot, reports, runs } = await startRunning();
     cancel(slot);
     cancel(slot);
@@ -129,7 +132,7 @@ describe('stops of a run', () => {
     });
   });
 
-  it('reports nothing of an abandoned job, and frees the slot when its trainer is gone', async () => {
+  it('sends no report of an abandoned job, and frees the slot when the trainer has ended', async () => {
     const { slot, reports, actions, runs } = await startRunning();
     abandon(slot);
     expect(newest(runs).stops).toEqual([30_000]);
@@ -175,7 +178,7 @@ describe('stops during the final report', () => {
 });
 
 describe('further offers', () => {
-  it('ignores repeated offers of its attempt', async () => {
+  it('ignores repeated offers of the attempt in the slot', async () => {
     const { slot, reports, actions, runs } = await startRunning();
     slot.offer(offer);
     await endRun(newest(runs), 0);
@@ -186,7 +189,7 @@ describe('further offers', () => {
     expect(slot.held()).toBeNull();
   });
 
-  it('takes the newest offer after the final report is accepted', async () => {
+  it('claims the newest waiting offer after the final report is accepted', async () => {
     const { slot, reports, runs } = await startRunning();
     await endRun(newest(runs), 0);
     slot.offer(offerOf('j2', 'b1'));
@@ -198,7 +201,7 @@ describe('further offers', () => {
     expect(newest(reports)).toMatchObject({ attempt: 'b2', body: { status: 'starting' } });
   });
 
-  it('forgets a waiting offer that is cancelled', async () => {
+  it('drops a waiting offer that is cancelled, and reports cancelled', async () => {
     const { slot, reports, runs } = await startRunning();
     await endRun(newest(runs), 0);
     slot.offer(offerOf('j2', 'b1'));
@@ -211,9 +214,9 @@ describe('further offers', () => {
   });
 
   it.each<[string, Partial<SlotDeps>, Order]>([
-    ['when the worker takes no other job', { onFree: () => false }, () => {}],
+    ['when the worker accepts no other job', { onFree: () => false }, () => {}],
     ['when the worker leaves', {}, leaveNow],
-  ])('drops waiting offers %s', async (_title, overrides, order) => {
+  ])('drops a waiting offer %s', async (_title, overrides, order) => {
     const { slot, reports, runs } = await startRunning(overrides);
     await endRun(newest(runs), 0);
     slot.offer(offerOf('j2', 'b1'));
@@ -231,7 +234,7 @@ describe('stored reports', () => {
     body: { status: 'completed', exit_code: 0 },
   };
 
-  it('sends a stored report, and drops it when it was answered', async () => {
+  it('sends a stored report, and removes the report when it was answered', async () => {
     const { slot, reports, actions } = createSlotFixture();
     slot.resume({ kind: 'reported', report: storedReport });
     expect(slot.held()).toMatchObject({ jobId: 'j0', attemptId: 'a0' });
@@ -261,7 +264,7 @@ describe('stored reports', () => {
   });
 });
 
-it('reports an internal error, and frees the slot', async () => {
+it('logs an internal error, and frees the slot', async () => {
   const { slot, reports, runs, logLines, actions } = await startRunning({
     drop: () => {
       throw new Error('EIO');

@@ -9,7 +9,7 @@ import { createSlotFixture, type SlotFixture } from '../slot-fixture.ts';
 const rendezvous = { address: 'rig-0.example.org', port: 29_501 };
 const offerFor = (rank: number, fields: Parameters<typeof offerOf>[2] = {}) =>
   offerOf('j1', 'a1', { node: { rank, count: 3 }, gpus: [0, 1], ...fields });
-/** Options of accelerate that each machine completes. */
+/** The options of accelerate whose values each machine adds. */
 const options = ['--machine_rank=', '--main_process_ip=', '--main_process_port='];
 
 /** Creates a slot that has claimed an attempt whose job was prepared for several machines. */
@@ -38,7 +38,7 @@ async function startOffered(rank: number, overrides: Partial<SlotDeps> = {}, fie
 
 type Fixture = Awaited<ReturnType<typeof startOffered>>;
 
-/** Creates a slot that has reported its machine as ready, and waits for the others. */
+/** Creates a slot that has reported its machine as ready, and waits for the other machines. */
 async function startWaiting(rank: number, overrides: Partial<SlotDeps> = {}) {
   const fixture = await startOffered(rank, overrides);
   await newest(fixture.reports).answer('taken');
@@ -63,7 +63,7 @@ const starting = { status: 'starting' };
 const ready = { status: 'starting', ready: { address: '192.0.2.1', port: 29_500 } };
 
 describe('start of an attempt on several workers', () => {
-  it('reports that the machine is ready, and starts no trainer before all machines are', async () => {
+  it('reports that the machine is ready, and starts no trainer before the rendezvous', async () => {
     const fixture = await startWaiting(1);
     expect(reportBodies(fixture)).toEqual([starting, ready]);
     await flushCallbacks();
@@ -93,7 +93,7 @@ describe('start of an attempt on several workers', () => {
     expect(newest(fixture.progressReports)).toMatchObject({ status: 'running' });
   });
 
-  it('accepts a rendezvous that arrives before the response to its report', async () => {
+  it('starts the trainer after the response to the ready report when the rendezvous arrives earlier', async () => {
     const fixture = await startOffered(1);
     await sendRendezvous(fixture);
     expect(fixture.runs).toEqual([]);
@@ -101,7 +101,7 @@ describe('start of an attempt on several workers', () => {
     expect(fixture.runs).toHaveLength(1);
   });
 
-  it('starts one trainer when the rendezvous is repeated, and reports again that it runs', async () => {
+  it('starts one trainer when the rendezvous is repeated, and reports running again', async () => {
     const fixture = await startRunning(1);
     fixture.slot.rendezvous(attemptId('a1'), { ...rendezvous, address: 'elsewhere' });
     await sendRendezvous(fixture);
@@ -122,7 +122,7 @@ describe('start of an attempt on several workers', () => {
     createSlotFixture().slot.rendezvous(attemptId('a1'), rendezvous);
   });
 
-  it('fetches data and checkpoint on each machine before it is ready', async () => {
+  it('fetches data and checkpoint before it reports that the machine is ready', async () => {
     const actions: string[] = [];
     const recordFetch = (name: string) => async () => {
       actions.push(name);
@@ -136,7 +136,7 @@ describe('start of an attempt on several workers', () => {
     expect(newest(fixture.reports).body).toEqual(ready);
   });
 
-  it('shows only on the first machine that it waits for the others', async () => {
+  it('reports the stage of waiting only on the first machine', async () => {
     const [first, second] = [await startWaiting(0), await startWaiting(1)];
     expect(first.slot.progress()).toEqual({ stage: 'Waiting for the other machines' });
     expect(first.progressReports).toEqual([{ status: 'starting', progress: first.slot.progress() }]);
@@ -145,7 +145,7 @@ describe('start of an attempt on several workers', () => {
     expect([second.slot.progress(), second.progressReports]).toEqual([null, []]);
   });
 
-  it('frees the slot without a report when the orchestrator refuses that the machine is ready', async () => {
+  it('frees the slot without a report when the orchestrator refuses the ready report', async () => {
     const fixture = await startOffered(1);
     await newest(fixture.reports).answer('refused');
     expect(fixture.actions).toEqual(['free false']);
@@ -162,7 +162,7 @@ describe('start of an attempt on several workers', () => {
 describe('stops while the slot waits for other workers', () => {
   const cancel = ({ slot }: Fixture): void => slot.cancel({ jobId: jobId('j1'), attemptId: attemptId('a1') });
   const cases = Object.entries({
-    'its report is answered': startOffered,
+    'the ready report is answered': startOffered,
     'all machines are ready': startWaiting,
   });
 
@@ -176,7 +176,7 @@ describe('stops while the slot waits for other workers', () => {
     expect(fixture.actions).toEqual(['keep a1 cancelled', 'drop a1', 'free true']);
   });
 
-  it.each(cases)('reports nothing after it is abandoned before %s', async (_phase, startSlot) => {
+  it.each(cases)('sends no report when the job is abandoned before %s', async (_phase, startSlot) => {
     const fixture = await startSlot(1);
     fixture.slot.abandon(jobId('j1'));
     await flushCallbacks();
@@ -191,7 +191,7 @@ describe('stops while the slot waits for other workers', () => {
     expect(newest(fixture.reports).body).toMatchObject({ status: 'failed', cause: 'preempted' });
   });
 
-  it.each(cases)('reports nothing when the agent ends before %s', async (_phase, startSlot) => {
+  it.each(cases)('sends no report when the agent ends before %s', async (_phase, startSlot) => {
     const fixture = await startSlot(1);
     fixture.slot.release();
     await flushCallbacks();
@@ -202,7 +202,7 @@ describe('stops while the slot waits for other workers', () => {
   it.each([
     [0, { saved: false }],
     [1, {}],
-  ])('reports preempted on rank %d when its rig closes', async (rank, savedField) => {
+  ])('reports preempted on rank %d when the rig closes while the slot waits', async (rank, savedField) => {
     const fixture = await startWaiting(rank);
     fixture.slot.preempt({ reason: 'Closed', endsAt: performance.now() + 60_000, mayWait: true });
     await flushCallbacks();
@@ -215,7 +215,7 @@ describe('stops while the slot waits for other workers', () => {
     });
   });
 
-  it('starts nothing when the cancel and the rendezvous arrive together', async () => {
+  it('starts no trainer when a cancel arrives together with the rendezvous', async () => {
     const fixture = await startWaiting(1);
     fixture.slot.rendezvous(attemptId('a1'), rendezvous);
     cancel(fixture);
@@ -226,7 +226,7 @@ describe('stops while the slot waits for other workers', () => {
 });
 
 describe('output of an attempt on several workers', () => {
-  it('is sent by the first machine', async () => {
+  it('sends log, curve, outputs and progress from the first machine', async () => {
     const { followed, run, slot, progressReports } = await startRunning(0);
     expect(followed).toEqual(['curve', 'outputs', 'log']);
     run.listeners.onProgress({ step: 7 });
@@ -234,7 +234,7 @@ describe('output of an attempt on several workers', () => {
     expect(newest(progressReports)).toEqual({ status: 'running', progress: { step: 7 } });
   });
 
-  it('stays on each other machine, which reports no progress', async () => {
+  it('sends no log, curve, outputs or progress from another machine', async () => {
     const fixture = await startRunning(1);
     const { run, slot, progressReports, followed } = fixture;
     run.listeners.onProgress({ step: 7, total_steps: 10 });
@@ -249,7 +249,7 @@ describe('output of an attempt on several workers', () => {
 });
 
 describe('end of a machine that is not the first', () => {
-  it('reports the exit code and the tail of its own trainer', async () => {
+  it('reports the exit code and the output of the trainer of rank 2', async () => {
     const fixture = await startRunning(2);
     await endRun(fixture.run, 1, null, 'NCCL error');
     expect(newest(fixture.reports).body).toEqual({
@@ -268,24 +268,27 @@ describe('end of a machine that is not the first', () => {
     expect(newest(fixture.reports).body).toMatchObject({ status: 'cancelled', exit_code: code });
   });
 
-  it.each([0, 143])('stops without saving when its rig closes, with exit code %d', async code => {
-    const requests: string[] = [];
-    const fixture = await startRunning(1, {
-      ask: async (_held, what) => {
-        requests.push(what);
-        return 'asked';
-      },
-    });
-    fixture.slot.preempt({ reason: 'Closed', endsAt: performance.now() + 60_000, mayWait: true });
-    await flushCallbacks();
-    expect([requests, fixture.run.orders]).toEqual([[], ['leave_now']]);
-    await endRun(fixture.run, code, null, '', { stopped: 'leave_now' });
-    const { body } = newest(fixture.reports);
-    expect(body).toMatchObject({ status: 'failed', cause: 'preempted', exit_code: code });
-    expect(body).not.toHaveProperty('saved');
-  });
+  it.each([0, 143])(
+    'reports preempted without a save request when the rig closes, with exit code %d',
+    async code => {
+      const requests: string[] = [];
+      const fixture = await startRunning(1, {
+        ask: async (_attempt, what) => {
+          requests.push(what);
+          return 'asked';
+        },
+      });
+      fixture.slot.preempt({ reason: 'Closed', endsAt: performance.now() + 60_000, mayWait: true });
+      await flushCallbacks();
+      expect([requests, fixture.run.orders]).toEqual([[], ['leave_now']]);
+      await endRun(fixture.run, code, null, '', { stopped: 'leave_now' });
+      const { body } = newest(fixture.reports);
+      expect(body).toMatchObject({ status: 'failed', cause: 'preempted', exit_code: code });
+      expect(body).not.toHaveProperty('saved');
+    },
+  );
 
-  it('reports preempted when a trainer exits with 0 because its worker leaves', async () => {
+  it('reports preempted when a trainer that was stopped with its worker exits with 0', async () => {
     const fixture = await startRunning(1);
     fixture.slot.leaveNow();
     await endRun(fixture.run, 0, null, '', { stopped: 'leave_now' });
@@ -296,7 +299,7 @@ describe('end of a machine that is not the first', () => {
     });
   });
 
-  it('reports completed when its trainer ended before the stop', async () => {
+  it('reports completed when the trainer exits with 0 before the stop reaches it', async () => {
     const fixture = await startRunning(1);
     fixture.slot.leaveNow();
     await endRun(fixture.run, 0);

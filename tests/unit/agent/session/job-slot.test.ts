@@ -47,7 +47,7 @@ describe('offer to report', () => {
 
   describe('resume checkpoint', () => {
     const resumingOffer = offerOf('j1', 'a1', { resume: { checkpoint: 'checkpoint-5', step: 5 } });
-    /** A slot whose checkpoint download the test controls. */
+    /** A slot whose download of the resume checkpoint the test completes. */
     const startFetching = async () => {
       const fetched = Promise.withResolvers<Fetched>();
       const signals: AbortSignal[] = [];
@@ -108,7 +108,7 @@ describe('offer to report', () => {
       ],
       ['stopped with its worker', ({ slot }) => slot.leaveNow(), 'failed'],
       ['abandoned', ({ slot }) => slot.abandon(resumingOffer.job_id), null],
-      ['released', ({ slot }) => slot.release(), null],
+      ['left by its agent', ({ slot }) => slot.release(), null],
     ])(
       'stops the download of the resume checkpoint when the job is %s',
       async (_title, stop, expectedStatus) => {
@@ -122,7 +122,7 @@ describe('offer to report', () => {
       },
     );
 
-    it('uploads the checkpoints of a training that its worker stops, before it reports the end', async () => {
+    it('uploads checkpoints of a training before it reports the end when the worker leaves', async () => {
       const { completeFetch, runs, outputs, slot, reports } = await startFetching();
       await completeFetch({ kind: 'ready', message: '' });
       slot.leaveNow();
@@ -131,7 +131,7 @@ describe('offer to report', () => {
       expect(newest(reports).body).toMatchObject({ cause: 'preempted' });
     });
 
-    it('uploads only the event files of a training that failed, before it reports the end', async () => {
+    it('uploads only the event files of a failed training before it reports the end', async () => {
       const { completeFetch, runs, outputs, reports } = await startFetching();
       await completeFetch({ kind: 'ready', message: '' });
       await endRun(newest(runs), 1);
@@ -140,7 +140,7 @@ describe('offer to report', () => {
     });
   });
 
-  it('stores the report before it sends it, and drops it when it was accepted', async () => {
+  it('stores the final report before sending, and removes it when it was accepted', async () => {
     const { slot, reports, actions, runs } = await startRunning();
     await endRun(newest(runs), 0);
     expect(actions.slice(2)).toEqual(['keep a1 completed']);
@@ -151,21 +151,21 @@ describe('offer to report', () => {
     expect(slot.held()).toBeNull();
   });
 
-  it('drops a report that was refused', async () => {
+  it('removes a stored report that was refused', async () => {
     const { reports, actions, runs } = await startRunning();
     await endRun(newest(runs), 0);
     await newest(reports).answer('refused');
     expect(actions.slice(3)).toEqual(['drop a1', 'free true']);
   });
 
-  it('keeps a report that the end of the agent interrupted', async () => {
+  it('keeps the stored report when the agent ends before the response', async () => {
     const { reports, actions, runs } = await startRunning();
     await endRun(newest(runs), 0);
     await newest(reports).answer('aborted');
     expect(actions.slice(2)).toEqual(['keep a1 completed', 'free true']);
   });
 
-  it('sends a report that cannot be stored', async () => {
+  it('sends a final report that cannot be stored', async () => {
     const { reports, runs, logLines, actions } = await startRunning({
       keep: () => {
         throw new Error('ENOSPC: no space left on device');
@@ -219,7 +219,7 @@ describe('end of a run', () => {
       { status: 'failed', error: 'Training was ended by SIGSEGV\noops', exit_code: null, signal: 'SIGSEGV' },
     ],
     [
-      'without SimpleTuner',
+      'on a machine without SimpleTuner',
       [1, null, "/usr/bin/python: No module named 'simpletuner'"],
       {
         status: 'failed',
@@ -231,13 +231,13 @@ describe('end of a run', () => {
         signal: null,
       },
     ],
-  ])('reports a run that ended %s', async (_title, end, expected) => {
+  ])('reports the end of a run %s', async (_title, end, expected) => {
     const { reports, runs } = await startRunning();
     await endRun(newest(runs), ...end);
     expect(newest(reports).body).toEqual(expected);
   });
 
-  it('reports the last progress, merged from all reports', async () => {
+  it('reports the merged progress of a run during the run and at its end', async () => {
     const { slot, reports, progressReports, runs } = await startRunning();
     const { listeners } = newest(runs);
     listeners.onProgress({ step: 1, total_steps: 10, loss: 0.9 });
@@ -279,7 +279,7 @@ describe('failed starts', () => {
 
   it.each<[string, Partial<SlotDeps>, StatusReportBody]>([
     [
-      'when the rig rejects it',
+      'when the rig rejects the job',
       { prepare: () => ({ ok: false, cause: 'rejected', message: 'no self-tests' }) },
       { status: 'failed', cause: 'rejected', error: 'no self-tests' },
     ],

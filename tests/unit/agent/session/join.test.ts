@@ -36,7 +36,7 @@ function startJoining(...answers: readonly Result[]) {
 const neverAborted = new AbortController().signal;
 const hash = 'a'.repeat(64);
 
-it('sends the join token, and only the hash of its own token', async () => {
+it('sends the join token, and only the hash of the worker token', async () => {
   const { calls, join } = startJoining(joinedResult);
   expect(await join('tj_1', hash, neverAborted)).toEqual({ kind: 'joined', workerId: 'w_1', name: 'rig' });
   expect(calls).toEqual([['tj_1', { token_sha256: hash }]]);
@@ -46,9 +46,9 @@ it.each<[string, CallFailure]>([
   ['an unreachable server', unreachable()],
   ['an HTML page', { kind: 'unexpected', status: 200, detail: '' }],
   ['a 401 from a proxy', { kind: 'unexpected', status: 401, detail: '' }],
-  ['too many failures', problemOf(429)],
-  ['a full disk', problemOf(507)],
-  ['a shutdown', problemOf(503)],
+  ['429', problemOf(429)],
+  ['507', problemOf(507)],
+  ['503', problemOf(503)],
 ])('repeats the same join after %s', async (_title, failure) => {
   const { calls, troubles, join } = startJoining(failed(failure), failed(failure), joinedResult);
   const joined = join('tj_1', hash, neverAborted);
@@ -58,7 +58,7 @@ it.each<[string, CallFailure]>([
   expect(new Set(calls.map(call => JSON.stringify(call))).size).toBe(1);
 });
 
-it('waits between tries as long as a registration does', async () => {
+it('pauses longer between tries of a join up to a maximum', async () => {
   const { calls, join } = startJoining(failed(unreachable()));
   const abort = new AbortController();
   const joined = join('tj_1', hash, abort.signal);
@@ -75,20 +75,23 @@ it('waits between tries as long as a registration does', async () => {
 });
 
 describe('final refusals', () => {
-  it.each(['join_token_invalid', 'join_token_used'])("reports the server's reason for %s", async code => {
-    const { calls, join } = startJoining(failed(refusedWith(401, code)));
-    expect(await join('tj_1', hash, neverAborted)).toEqual({
-      kind: 'rejected',
-      message: 'Invalid token: refused with 401',
-    });
-    expect(calls).toHaveLength(1);
-  });
+  it.each(['join_token_invalid', 'join_token_used'])(
+    "rejects the join with the server's reason for %s",
+    async code => {
+      const { calls, join } = startJoining(failed(refusedWith(401, code)));
+      expect(await join('tj_1', hash, neverAborted)).toEqual({
+        kind: 'rejected',
+        message: 'Invalid token: refused with 401',
+      });
+      expect(calls).toHaveLength(1);
+    },
+  );
 
   it.each<[number, string, RegExp]>([
     [400, 'invalid_request', /^http:\/\/rig:8001 refused the call: refused with 400$/],
     [403, 'wrong_token_kind', /refused with 403/],
     [404, 'route_not_found', /runs a version without join tokens\. Update it, or use a worker token$/],
-  ])('reports %i, and does not try again', async (status, code, message) => {
+  ])('refuses the join after %i without another try', async (status, code, message) => {
     const { calls, join } = startJoining(failed(refusedWith(status, code)));
     expect(await join('tj_1', hash, neverAborted)).toEqual({
       kind: 'refused',
@@ -98,7 +101,7 @@ describe('final refusals', () => {
   });
 });
 
-it('makes no call when already aborted', async () => {
+it('makes no join call when already aborted', async () => {
   const { calls, join } = startJoining(joinedResult);
   expect(await join('tj_1', hash, AbortSignal.abort())).toEqual({ kind: 'aborted' });
   expect(calls).toEqual([]);

@@ -1,4 +1,4 @@
-/** Tests the exchange of a join token for a worker token, also with interruptions. The orchestrator is simulated. */
+/** Tests the exchange of a join token for a worker token with a simulated orchestrator, also after interruptions. */
 import { createHash } from 'node:crypto';
 import { mkdirSync, readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
@@ -12,7 +12,7 @@ const sha256 = (text: string): string => createHash('sha256').update(text).diges
 const neverAborted = new AbortController().signal;
 const ready = { kind: 'ready' };
 
-/** An orchestrator that accepts a join token once, and again only with the same worker token. */
+/** An orchestrator that accepts each join token for one worker token only. */
 function createServer() {
   const used = new Map<string, string>();
   const valid = new Set(['tj_1', 'tj_2']);
@@ -74,12 +74,12 @@ function startMachine(
   return { dir, holder, logLines, give };
 }
 
-/** Whether the orchestrator accepts the token of this machine. */
+/** Returns whether the orchestrator accepts the token of this machine. */
 const isAccepted = (server: Server, { holder }: { readonly holder: TokenHolder }): boolean =>
   sha256(holder.current()) === server.tokenHash;
 
 describe('worker token', () => {
-  it('uses a worker token directly, and stores nothing', async () => {
+  it('uses a worker token directly, and stores no token', async () => {
     const server = createServer();
     const { holder, dir, give } = startMachine(server, 'wt_1');
     expect(holder.current()).toBe('wt_1');
@@ -92,7 +92,7 @@ describe('worker token', () => {
 });
 
 describe('join token', () => {
-  it('joins with a token of its own, and sends only its hash', async () => {
+  it('joins with a newly created worker token, and sends only its hash', async () => {
     const server = createServer();
     const machine = startMachine(server, 'tj_1');
     expect(machine.holder.current()).toBe('');
@@ -116,7 +116,7 @@ describe('join token', () => {
     expect(new Set(tokens).size).toBe(2);
   });
 
-  it('stores its own token with a private mode, but not the join token', async () => {
+  it('stores the worker token and only the hash of the join token', async () => {
     const server = createServer();
     const { dir, holder } = startMachine(server, 'tj_1');
     await holder.ready(neverAborted);
@@ -128,7 +128,7 @@ describe('join token', () => {
     });
   });
 
-  it('does not send a join token again after a restart', async () => {
+  it('uses the stored token after a restart without another join', async () => {
     const server = createServer();
     const first = startMachine(server, 'tj_1');
     await first.holder.ready(neverAborted);
@@ -154,7 +154,7 @@ describe('join token', () => {
 describe('interrupted joins', () => {
   const unanswered: Join = () => new Promise(() => {});
 
-  it('joins with the stored token after the agent died before the call', async () => {
+  it('joins with the stored token when the agent died before the join call', async () => {
     const server = createServer();
     const first = startMachine(server, 'tj_1', { join: unanswered });
     void first.holder.ready(neverAborted);
@@ -169,7 +169,7 @@ describe('interrupted joins', () => {
     expect(isAccepted(server, restarted)).toBe(true);
   });
 
-  it('joins with the stored token after the agent died before the response', async () => {
+  it('joins with the stored token when the agent died before the response', async () => {
     const server = createServer();
     const lostResponse: Join = async (...call) => {
       await server.join(...call);
@@ -183,11 +183,11 @@ describe('interrupted joins', () => {
     expect(new Set(server.calls.map(([, hash]) => hash)).size).toBe(1);
   });
 
-  it('joins with the stored token after the agent died before it recorded the response', async () => {
+  it('joins with the stored token when the agent could not store the response', async () => {
     const server = createServer();
     const dir = tempFolder();
     const ownTokens = openOwnTokens(dir);
-    /** A store that cannot write the result of a join. */
+    /** A token store that fails to write the result of a join. */
     const failingStore = {
       read: ownTokens.read,
       keep(tokens: Parameters<typeof ownTokens.keep>[0]) {
@@ -226,15 +226,15 @@ describe('interrupted joins', () => {
 });
 
 describe('replaced join tokens', () => {
-  it('joins with a new join token, and uses the earlier token until then', async () => {
+  it('uses the earlier worker token until it has joined with a new join token', async () => {
     const server = createServer();
     const machine = startMachine(server, 'tj_1');
     await machine.holder.ready(neverAborted);
-    const before = machine.holder.current();
+    const earlierToken = machine.holder.current();
     expect(machine.give('tj_2')).toBe(true);
-    expect(machine.holder.current()).toBe(before);
+    expect(machine.holder.current()).toBe(earlierToken);
     expect(await machine.holder.ready(neverAborted)).toEqual(ready);
-    expect(machine.holder.current()).not.toBe(before);
+    expect(machine.holder.current()).not.toBe(earlierToken);
     expect(isAccepted(server, machine)).toBe(true);
   });
 
@@ -248,7 +248,7 @@ describe('replaced join tokens', () => {
     expect(isAccepted(server, machine)).toBe(true);
   });
 
-  it('uses a join token that replaces another during its join', async () => {
+  it('joins with a join token that replaces another join token during its join', async () => {
     const server = createServer();
     let answer = (): void => {};
     const slow: Join = async (...call) => {
@@ -264,7 +264,7 @@ describe('replaced join tokens', () => {
     expect(isAccepted(server, machine)).toBe(true);
   });
 
-  it('joins with a new join token although the earlier one was invalid', async () => {
+  it('joins with a new join token although the earlier join token was invalid', async () => {
     const server = createServer();
     let answer = (): void => {};
     const slow: Join = async (...call) => {
@@ -309,7 +309,7 @@ describe('replaced join tokens', () => {
 });
 
 describe('impossible joins', () => {
-  it('rejects an invalid join token as long as there is no other', async () => {
+  it('rejects an invalid join token on each call', async () => {
     const server = createServer();
     server.revoke('tj_1');
     const { holder } = startMachine(server, 'tj_1');
@@ -318,7 +318,7 @@ describe('impossible joins', () => {
     expect(holder.current()).toBe('');
   });
 
-  it('sends and overwrites nothing when the state folder is unreadable', async () => {
+  it('makes no join call when the stored token is unreadable', async () => {
     const server = createServer();
     const dir = tempFolder();
     mkdirSync(join(dir, 'token'));
@@ -330,7 +330,7 @@ describe('impossible joins', () => {
     expect(server.calls).toEqual([]);
   });
 
-  it('sends nothing when the state folder cannot be written', async () => {
+  it('makes no join call when the token cannot be stored', async () => {
     const server = createServer();
     const givenToken: GivenToken = { current: () => 'tj_1', reload: () => false, file: null };
     const ownTokens = {
@@ -363,7 +363,7 @@ describe('impossible joins', () => {
   });
 });
 
-it('does not count a token whose file was removed as its own', async () => {
+it('returns false from isOwn() when the token file was removed', async () => {
   const { dir, holder } = startMachine(createServer(), 'tj_1');
   await holder.ready(neverAborted);
   rmSync(join(dir, 'token'));

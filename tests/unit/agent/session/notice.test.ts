@@ -3,7 +3,7 @@ import { startClosable } from './closing-fixture.ts';
 
 const notice = { type: 'notice', ends_in_s: 120, reason: 'The machine is given back' } as const;
 
-/** Starts an agent with a running job. Its machine, its allocation or its hours can end. */
+/** Starts an agent with a running job on virtual time. */
 async function startAgentWithJob(options: Parameters<typeof startClosable>[0] = {}) {
   const fixture = await startClosable(options);
   await fixture.offer('1');
@@ -23,7 +23,7 @@ describe('sources of a notice', () => {
         return advance(35);
       },
     ],
-  ])('saves, stops, reports and leaves after %s', async (_title, announce) => {
+  ])('saves and stops the job, reports it as preempted, and leaves after %s', async (_title, announce) => {
     const fixture = await startAgentWithJob();
     await announce(fixture);
     const { actions, run, environment, advance, endStopped, exit, lastReport, reportedClosed } = fixture;
@@ -41,7 +41,7 @@ describe('sources of a notice', () => {
     expect(actions.at(-1)).toMatch(/disconnect$/);
   });
 
-  it('leaves immediately when it has no job', async () => {
+  it('leaves immediately after a notice when it has no job', async () => {
     const fixture = await startClosable();
     await fixture.push(notice);
     await fixture.advance(3);
@@ -49,7 +49,7 @@ describe('sources of a notice', () => {
     expect(fixture.runs).toEqual([]);
   });
 
-  it('takes no other job after a notice, during its job and afterwards', async () => {
+  it('accepts no other job after a notice', async () => {
     const fixture = await startAgentWithJob();
     await fixture.push(notice);
     await fixture.offer('2');
@@ -67,14 +67,14 @@ describe('sources of a notice', () => {
     await push({ ...notice, ends_in_s: 600 });
     await push({ ...notice, ends_in_s: 60 });
     await push({ ...notice, ends_in_s: 600 });
-    // 60 s, less 20 s of grace and 5 s to report.
+    // The earliest end is in 60 s. The stop is 25 s earlier: 20 s of grace period and 5 s for the report.
     await advance(34);
     expect(run.stops).toEqual([]);
     await advance(2);
     expect(run.stops).toHaveLength(1);
   });
 
-  it('reports nothing about closing without a notice', async () => {
+  it('sends no field closed without a notice and without hours', async () => {
     const { reportedClosed, advance } = await startClosable();
     await advance(100);
     expect(reportedClosed.length).toBeGreaterThan(2);
@@ -83,10 +83,10 @@ describe('sources of a notice', () => {
 });
 
 describe('a job during a notice', () => {
-  it('stops the trainer before the end when the checkpoint is not uploaded in time', async () => {
+  it('stops the trainer 25 s before the end when no checkpoint is uploaded in time', async () => {
     const fixture = await startAgentWithJob();
     await fixture.push(notice);
-    // The notice of 120 s, less 20 s of grace and 5 s to report.
+    // The notice ends in 120 s. The stop is 25 s earlier: 20 s of grace period and 5 s for the report.
     await fixture.advance(94);
     expect(fixture.run.stops).toEqual([]);
     await fixture.advance(2);
@@ -107,7 +107,7 @@ describe('a job during a notice', () => {
     expect(fixture.lastReport()).toMatchObject({ cause: 'preempted', saved: true });
   });
 
-  it('uses half of a short notice for saving', async () => {
+  it('gives the trainer half of a short notice to save', async () => {
     const fixture = await startAgentWithJob();
     await fixture.push({ ...notice, ends_in_s: 30 });
     await fixture.advance(14);
@@ -124,7 +124,7 @@ describe('a job during a notice', () => {
     expect(fixture.run.stops).toHaveLength(1);
   });
 
-  it('asks the trainer to save again while it cannot accept the request', async () => {
+  it('repeats the request to save until the trainer accepts it', async () => {
     const fixture = await startAgentWithJob();
     fixture.environment.answer = 'later';
     await fixture.push(notice);
@@ -135,7 +135,7 @@ describe('a job during a notice', () => {
     expect(fixture.actions.filter(line => line.includes('ask'))).toHaveLength(4);
   });
 
-  it('continues a training that cannot save on request until the announced end, and uploads its last checkpoint', async () => {
+  it('continues a training that cannot save on request almost to the end of the notice, and uploads its last checkpoint', async () => {
     const fixture = await startAgentWithJob();
     fixture.environment.answer = 'never';
     await fixture.push(notice);
@@ -147,7 +147,7 @@ describe('a job during a notice', () => {
     expect(fixture.actions).toContainEqual(expect.stringMatching(/ rescue preempted for /));
   });
 
-  it('immediately stops a trainer that cannot save on request after a signal', async () => {
+  it('stops a trainer that cannot save on request immediately after a notice signal', async () => {
     const fixture = await startAgentWithJob();
     fixture.environment.answer = 'never';
     fixture.agent.notice('SIGUSR1');
@@ -155,7 +155,7 @@ describe('a job during a notice', () => {
     expect(fixture.run.stops).toHaveLength(1);
   });
 
-  it('gives the trainer 30 seconds to save when the worker uploads nothing', async () => {
+  it('gives the trainer 30 s to save when the worker uploads no outputs', async () => {
     const fixture = await startAgentWithJob({ uploads: false });
     await fixture.push(notice);
     await fixture.advance(29);
@@ -164,7 +164,7 @@ describe('a job during a notice', () => {
     expect(fixture.run.stops).toHaveLength(1);
   });
 
-  it('stops a job whose trainer is still starting', async () => {
+  it('stops a trainer that was starting when the notice arrived', async () => {
     const fixture = await startClosable();
     const startGate = Promise.withResolvers<void>();
     fixture.environment.startGate = startGate.promise;
@@ -199,7 +199,7 @@ describe('a job during a notice', () => {
     expect(fixture.lastReport()).toMatchObject({ status: 'failed', cause: 'preempted', saved: true });
   });
 
-  it('cancels the job when it is cancelled during the notice', async () => {
+  it('reports cancelled when the job is cancelled during the notice', async () => {
     const fixture = await startAgentWithJob();
     await fixture.push(notice);
     await fixture.advance(2);
@@ -210,7 +210,7 @@ describe('a job during a notice', () => {
     expect(fixture.lastReport()).toMatchObject({ status: 'cancelled' });
   });
 
-  it('exits at the end of the notice although the server cannot be reached', async () => {
+  it('exits after the notice although the server is unreachable', async () => {
     const fixture = await startAgentWithJob();
     await fixture.push(notice);
     fixture.environment.isReachable = false;
@@ -224,7 +224,7 @@ describe('a job during a notice', () => {
 describe('a worker with an allocation', () => {
   const allocation = { ends_in_s: 3_600, notice_s: 120 };
 
-  it('starts the notice on time without contact to the server', async () => {
+  it('starts the notice before the end of the allocation without contact to the server', async () => {
     const { environment, advance, actions, run } = await startAgentWithJob({ allocation });
     await advance(600);
     environment.isReachable = false;
@@ -284,7 +284,7 @@ describe('a worker with an allocation', () => {
     expect(logged).toContainEqual(expect.stringContaining('has not answered for 15 minutes'));
   });
 
-  it('keeps running without contact when it has a job, or no allocation', async () => {
+  it('keeps running without contact when the worker has a job, or no allocation', async () => {
     const withoutAllocation = await startClosable();
     const withJob = await startAgentWithJob({ allocation: { ends_in_s: 86_400, notice_s: 120 } });
     for (const { environment, advance } of [withoutAllocation, withJob]) {
@@ -337,7 +337,7 @@ describe('hours of a rig', () => {
     expect(fixture.run.stops).toHaveLength(1);
   });
 
-  it('immediately stops a trainer that cannot save on request when somebody uses the machine', async () => {
+  it('stops a trainer that cannot save on request immediately when a user starts to use the machine', async () => {
     const fixture = await startAgentWithJob({ closed: null });
     fixture.environment.answer = 'never';
     await fixture.setClosed(inUse);
@@ -345,7 +345,7 @@ describe('hours of a rig', () => {
     expect(fixture.run.stops).toHaveLength(1);
   });
 
-  it('gives a notice precedence over closed hours', async () => {
+  it('leaves at the end of a notice that arrives while the rig is closed', async () => {
     const fixture = await startAgentWithJob({ closed: null });
     await fixture.setClosed(hours);
     await fixture.push(notice);

@@ -39,7 +39,7 @@ describe('openOwnTokens', () => {
     ['empty', ''],
     ['cut off', '{"joined":{"join_sha256":"aa'],
     ['not an object', '[]'],
-    ['missing required fields', '{}'],
+    ['missing both fields', '{}'],
     ['missing a field', '{"joined":null}'],
     [
       'storing an invalid hash',
@@ -57,7 +57,7 @@ describe('openOwnTokens', () => {
     expect(JSON.stringify(read)).not.toContain('canary');
   });
 
-  it('reports a folder in the place of the token file as damaged', () => {
+  it('reports an error when the token file is a folder', () => {
     const dir = tempFolder();
     openOwnTokens(join(dir, 'token')).keep({ joined: null, pending: null });
     expect(openOwnTokens(dir).read()).toEqual({ ok: false, message: expect.stringContaining('EISDIR') });

@@ -20,7 +20,7 @@ function createFixture(answer: () => Result | Promise<Result> = () => accepted) 
   const sent: (readonly [attempt: string, step: unknown])[] = [];
   const abandoned: string[] = [];
   const ended = new AbortController();
-  /** `alive` is the attempt whose run is alive. */
+  /** `alive`: the attempt whose run is alive. */
   const fixture = { alive: 'a1', sent, abandoned, ended };
   const reportProgress = createProgressReporter({
     clock: systemClock,
@@ -55,7 +55,7 @@ describe('createProgressReporter', () => {
     expect(sent.map(([, progress]) => progress)).toEqual([1, 10, 20, 30].map(n => ({ step: n })));
   });
 
-  it('sends the last progress', async () => {
+  it('sends the last progress although no other progress follows', async () => {
     const { reportProgress, sent } = createFixture();
     reportProgress(firstAttempt, step(1));
     reportProgress(firstAttempt, step(2));
@@ -104,7 +104,7 @@ describe('responses with the action stop', () => {
     expect(abandoned).toEqual(['j1']);
   });
 
-  it('keeps a newer attempt when the response is about an older one', async () => {
+  it('keeps a newer attempt when the response refers to an older attempt', async () => {
     const slow = Promise.withResolvers<Result>();
     const fixture = createFixture(() => slow.promise);
     fixture.reportProgress(firstAttempt, step(1));
@@ -116,7 +116,7 @@ describe('responses with the action stop', () => {
 });
 
 describe('end of an attempt', () => {
-  it('drops queued progress after the final report, because the server would take the job for running', async () => {
+  it('drops queued progress after the final report, so that the server does not show the job as running', async () => {
     const fixture = createFixture();
     fixture.reportProgress(firstAttempt, step(1));
     fixture.reportProgress(firstAttempt, step(2));

@@ -47,7 +47,7 @@ function openHolder(source: Parameters<typeof openToken>[0]): TokenHolder {
   return holdWorkerToken(holder.value);
 }
 
-/** Registers with an orchestrator that knows one token. */
+/** Creates a register function for an orchestrator that accepts only `validToken`. */
 function createFixture(token: TokenHolder, registrations: Registrations = holdRegistrations()) {
   const fixture = {
     answer: (): Result => (token.current() === fixture.validToken ? accepted : failed(problemOf(401))),
@@ -80,7 +80,7 @@ const directToken = () => openHolder({ kind: 'value', token: 'wt_1' });
 const neverAborted = new AbortController().signal;
 
 describe('a valid token', () => {
-  it('registers with one call', async () => {
+  it('registers a worker with one call', async () => {
     const { register, introductions } = createFixture(directToken());
     const registered = await register(() => ({ name: 'rig' }), neverAborted);
     expect(registered).toEqual({ kind: 'registered', reply: accepted.ok && accepted.value });
@@ -103,12 +103,12 @@ describe('a valid token', () => {
     await vi.runAllTimersAsync();
     expect((await registered).kind).toBe('registered');
     expect(fixture.troubles).toEqual([failure, failure, failure]);
-    // The worker's job may have changed since the last attempt.
+    // Each try describes the worker again, because its job may have changed since the last try.
     expect(fixture.introductions.map(({ current_job_id: id }) => id)).toEqual(['j1', 'j2', 'j3', 'j4']);
     expect(fixture.introductions.map(({ registration_no: no }) => no)).toEqual([1, 2, 3, 4]);
   });
 
-  it('waits a quarter of a second at first and ten seconds at most between tries, with a random factor', async () => {
+  it('increases the pause between tries of a registration, up to a maximum', async () => {
     const fixture = createFixture(directToken());
     const triesAt: number[] = [];
     const startedAt = Date.now();
@@ -137,19 +137,16 @@ describe('refused registrations', () => {
     expect(fixture.introductions).toHaveLength(1);
   });
 
-  it.each([400, 403])(
-    'repeats a registration refused with %i by something other than the server',
-    async status => {
-      const fixture = createFixture(directToken());
-      fixture.answer = () =>
-        fixture.introductions.length === 1
-          ? failed({ kind: 'unexpected', status, detail: 'a page' })
-          : accepted;
-      const registered = fixture.register(() => ({}), neverAborted);
-      await vi.runAllTimersAsync();
-      expect((await registered).kind).toBe('registered');
-    },
-  );
+  it.each([400, 403])('repeats a registration that a proxy refuses with %i', async status => {
+    const fixture = createFixture(directToken());
+    fixture.answer = () =>
+      fixture.introductions.length === 1
+        ? failed({ kind: 'unexpected', status, detail: 'a page' })
+        : accepted;
+    const registered = fixture.register(() => ({}), neverAborted);
+    await vi.runAllTimersAsync();
+    expect((await registered).kind).toBe('registered');
+  });
 
   it('repeats a registration rarely while another machine uses the same token', async () => {
     const fixture = createFixture(directToken());
@@ -167,7 +164,7 @@ describe('refused registrations', () => {
   });
 });
 
-it('makes no call when already aborted', async () => {
+it('makes no registration call when already aborted', async () => {
   const { register, introductions } = createFixture(directToken());
   expect(await register(() => ({}), AbortSignal.abort())).toEqual({ kind: 'aborted' });
   expect(introductions).toEqual([]);
@@ -261,7 +258,7 @@ describe('refused tokens', () => {
 });
 
 describe('join tokens', () => {
-  /** A token holder that returns these answers in turn and has `wt_1` when ready. */
+  /** A token holder whose `ready` returns these answers in order. Its token is `wt_1`. */
   const createJoiningHolder = (...answers: readonly Ready[]): TokenHolder => {
     let readyCalls = 0;
     return {
@@ -307,14 +304,14 @@ describe('join tokens', () => {
   it.each<Ready>([
     { kind: 'rejected', message: 'no' },
     { kind: 'refused', message: 'no' },
-  ])('reports a failed join once, and registers with its valid token: %j', async answer => {
+  ])('logs a failed join once, and registers with the earlier token: %j', async answer => {
     const fixture = createFixture(createJoiningHolder({ kind: 'ready' }, answer));
     await fixture.register(() => ({}), neverAborted);
     expect((await fixture.register(() => ({}), neverAborted)).kind).toBe('registered');
     expect(fixture.logLines).toEqual(['no']);
   });
 
-  it('names a new join command as the remedy when its joined token is invalid', async () => {
+  it('suggests a new join command when the token from joining is invalid', async () => {
     const fixture = createFixture(createJoiningHolder());
     fixture.validToken = 'wt_2';
     expect(await fixture.register(() => ({}), neverAborted)).toEqual({

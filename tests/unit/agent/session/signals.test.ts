@@ -2,12 +2,12 @@ import { expect, it } from 'vitest';
 import { catchEarlySignals, handleSignals, type WorkerSignal } from '../../../../agent/session/signals.ts';
 import { openTokenHolder } from '../agent-fixture.ts';
 
-/** A process whose signals the test sends. */
+/** Catches the early signals of a fake process. The test sends the signals. */
 function openSignals(noticeSignal: 'SIGUSR1' | null) {
   const handlers = new Map<WorkerSignal, () => void>();
   const actions: string[] = [];
   const early = catchEarlySignals((signal, handler) => void handlers.set(signal, handler), noticeSignal);
-  /** Connects the signals to the agent, as the worker does once it has started. */
+  /** Connects the signals to the agent, like a worker that has started. */
   const attachAgent = () =>
     handleSignals(early, {
       agent: {
@@ -24,7 +24,7 @@ function openSignals(noticeSignal: 'SIGUSR1' | null) {
   return { handlers, actions, attachAgent, send: (signal: WorkerSignal) => handlers.get(signal)?.() };
 }
 
-it('treats the chosen signal as a notice, also while the worker starts', () => {
+it('passes the configured notice signal to the agent, also if it arrives before the agent has started', () => {
   const { actions, attachAgent, send } = openSignals('SIGUSR1');
   send('SIGUSR1');
   attachAgent();
@@ -33,7 +33,7 @@ it('treats the chosen signal as a notice, also while the worker starts', () => {
   expect(actions).toEqual(['notice SIGUSR1', 'notice SIGUSR1', 'leave']);
 });
 
-it('listens to no notice signal by default', () => {
+it('handles no notice signal by default', () => {
   const { handlers } = openSignals(null);
   expect([...handlers.keys()]).toEqual(['SIGTERM', 'SIGINT', 'SIGHUP', 'SIGUSR2']);
 });

@@ -35,7 +35,7 @@ function createFixture(report: GpuReport) {
 
 const rows = (...lines: readonly string[]): CommandResult => exited(0, lines.join('\n'));
 
-it('returns the figures of the last query, and starts the next query without waiting', async () => {
+it('returns the figures of the last finished query, and starts the next query without waiting', async () => {
   const { queries, telemetry } = createFixture(twoGpus);
   expect(telemetry()).toEqual({});
   expect(queries).toHaveLength(1);
@@ -54,7 +54,7 @@ it('returns the figures of the last query, and starts the next query without wai
   expect(queries.length).toBeGreaterThan(1);
 });
 
-it('queries a hanging driver only once', () => {
+it('starts no second query while the driver hangs', () => {
   const { queries, telemetry } = createFixture(twoGpus);
   for (let call = 0; call < 100; call += 1) expect(telemetry()).toEqual({});
   expect(queries).toHaveLength(1);
@@ -62,7 +62,7 @@ it('queries a hanging driver only once', () => {
 
 it.each<[string, CommandResult]>([
   ['a driver that did not answer', TIMED_OUT],
-  ['a driver that is gone', { kind: 'missing' }],
+  ['a missing driver tool', { kind: 'missing' }],
   ['missing figures', rows('0, [N/A], [N/A], [N/A], [N/A]', '1, [N/A], [N/A], [N/A], [N/A]')],
 ])('returns no figures for %s, and queries again', async (_title, result) => {
   const { queries, telemetry } = createFixture(twoGpus);
@@ -75,7 +75,7 @@ it.each<[string, CommandResult]>([
   expect(JSON.stringify(telemetry())).toBe('{}');
 });
 
-it('counts only the chosen GPUs', async () => {
+it('returns the figures of only the GPUs that the worker uses', async () => {
   const { queries, telemetry } = createFixture(makeReport('cuda', [gpu(1)]));
   telemetry();
   queries[0]?.resolve(rows('0, 90, 12288, 60, 300', '1, 10, 1024, 60, 300'));
@@ -84,7 +84,7 @@ it('counts only the chosen GPUs', async () => {
   );
 });
 
-it('sends the figures of at most 64 GPUs', async () => {
+it('returns the figures of at most 64 GPUs', async () => {
   const { queries, telemetry } = createFixture(
     makeReport(
       'cuda',

@@ -1,4 +1,4 @@
-/** Tests how a real Python reads the config keys that trainers accept from their code, and how the agent reports them. */
+/** Tests how a real Python extracts accepted config keys from the code of trainers, and how the agent reports these keys. */
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { describe, expect, it } from 'vitest';
@@ -56,7 +56,7 @@ describe.skipIf(python === null)('readKnownKeys', () => {
     expect(keys).toEqual(['dataset_only', 'learning_rate', 'lr', 'validation_steps']);
   });
 
-  it('reads the arguments of sd-scripts from their source, without running it', async () => {
+  it('reads the arguments of sd-scripts from their source without running the scripts', async () => {
     const folder = folderWith({
       'train_network.py': 'import nothing_of_this_name\nparser.add_argument("--network_dim", type=int)\n',
       'library/train_util.py':
@@ -122,7 +122,7 @@ describe("output of the trainer's Python", () => {
     ['an unfinished list', 'trainyard-keys ["a'],
     ['a value that is not a list', 'trainyard-keys 7'],
     ['other output', 'hello'],
-  ])('returns null for %s', async (_title, output) => {
+  ])('returns null when Python prints %s', async (_title, output) => {
     const fake = writeFile(tempFolder(), 'python', `#!/bin/sh\necho '${output}'\n`, 0o755);
     const choice: TrainerChoice = { kind: 'package', name: 'simpletuner', python: fake };
     expect(await readKnownKeys(choice, trainerProbe(env))).toBeNull();
@@ -130,9 +130,9 @@ describe("output of the trainer's Python", () => {
 
   it.each<readonly [string, TrainerChoice]>([
     ['a command of the owner', { kind: 'command', argv: ['train'], takesAll: true }],
-    ['scripts', { kind: 'checkout', name: 'diffusers', folder: '/opt/scripts', python: null }],
+    ['scripts for accelerate', { kind: 'checkout', name: 'diffusers', folder: '/opt/scripts', python: null }],
     ['a missing Python', { kind: 'package', name: 'simpletuner', python: '/not/there/python' }],
-  ])('reads no keys for %s', async (_title, choice) => {
+  ])('returns null for %s', async (_title, choice) => {
     expect(await readKnownKeys(choice, trainerProbe(env))).toBeNull();
   });
 });
@@ -148,7 +148,7 @@ describe('createTrainerKeys', () => {
     probed({ kind: 'checkout', name: 'kohya', folder: '/opt/sd', python: null }, 'it is broken'),
   ];
 
-  it('reads each list of keys once, and sends it on each request', async () => {
+  it('reads the keys of a trainer once, and sends them on each request', async () => {
     const sent: (readonly [string, readonly string[]])[] = [];
     let reads = 0;
     const report = createTrainerKeys({
@@ -175,7 +175,7 @@ describe('createTrainerKeys', () => {
     ]);
   });
 
-  it('sends nothing when the keys cannot be read', async () => {
+  it('sends no keys when they cannot be read', async () => {
     const report = createTrainerKeys({
       trainers,
       read: () => Promise.resolve(null),

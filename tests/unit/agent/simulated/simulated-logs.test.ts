@@ -25,7 +25,7 @@ function createFixture() {
   return { clock, store, logs, print, setDown: (value: boolean) => (isDown = value) };
 }
 
-it('prints the progress of a simulated training as a bar, and a last line at its end', async () => {
+it('logs the progress of a simulated training as a bar, and a last line at the end', async () => {
   const { clock, store, logs, print } = createFixture();
   logs.follow(attemptId('a1'), []);
   await clock.advance(1_000);

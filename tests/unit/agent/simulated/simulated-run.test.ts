@@ -35,14 +35,14 @@ function startRun(onLostContact: 'continue' | 'stop') {
 const killed = { code: null, signal: 'SIGTERM', tail: 'last line', startError: null };
 
 describe('simulated run', () => {
-  it('follows only the first of two stop orders', async () => {
+  it('obeys only the first of two stop orders', async () => {
     const { run } = startRun('continue');
     run.stop('cancel', 0);
     run.stop('leave_now', 0);
     expect(await run.finished).toEqual({ ...killed, stopped: 'cancel' });
   });
 
-  it('continues without contact with on_lost_contact: continue', async () => {
+  it('continues a run without contact with on_lost_contact: continue', async () => {
     const { clock, run, stops, end } = startRun('continue');
     await clock.advance(60_000);
     expect(stops).toEqual([]);
@@ -50,7 +50,7 @@ describe('simulated run', () => {
     expect(await run.finished).toEqual({ code: 0, signal: null, tail: '', startError: null, stopped: null });
   });
 
-  it('stops with on_lost_contact: stop when the heartbeat timeout has passed since the last contact', async () => {
+  it('stops a run with on_lost_contact: stop when the heartbeat timeout has passed since the last contact', async () => {
     const { clock, run, stops, contactAt } = startRun('stop');
     await clock.advance(6_000);
     run.contact(contactAt(5_000));
@@ -59,7 +59,7 @@ describe('simulated run', () => {
     expect(await run.finished).toEqual({ ...killed, stopped: 'lost_contact' });
   });
 
-  it('stops its trainer when the agent stops following the run', async () => {
+  it('stops the simulated trainer when the agent stops following the run', async () => {
     const { run, stops } = startRun('continue');
     run.leave();
     expect(stops).toHaveLength(1);

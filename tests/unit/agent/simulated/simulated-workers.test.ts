@@ -1,4 +1,4 @@
-/** Tests that a simulated worker trains together with others as a real one does. */
+/** Tests that a simulated worker takes part in an attempt on several workers like a real worker. */
 import { expect, it, onTestFinished } from 'vitest';
 import {
   createSimulatedWorker,
@@ -48,7 +48,7 @@ async function trainAs(rank: number) {
   return { orchestrator, introduction, ready: ready.body, end: end.body };
 }
 
-it('registers a simulated worker as able to train with others', async () => {
+it('registers a simulated worker with multi_node, and reports it as ready', async () => {
   const { introduction, ready } = await trainAs(1);
   expect(introduction['multi_node']).toBe(true);
   expect(ready['ready']).toEqual({ address: '127.0.0.1', port: 29_500 });

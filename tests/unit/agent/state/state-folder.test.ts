@@ -19,13 +19,13 @@ const report: FinalReport = {
 };
 
 describe('stored reports', () => {
-  it('stores a report unchanged for later processes', () => {
+  it('stores a report for later processes without changes', () => {
     const dir = join(tempFolder(), 'state');
     openStateFolder(dir).keepReport(report);
     expect(readReport(openStateFolder(dir).runOf(report.attemptId))).toEqual(report);
   });
 
-  it('removes the whole run with its report', () => {
+  it('removes the whole run folder together with its report', () => {
     const folder = openStateFolder(tempFolder());
     const run = folder.runOf(report.attemptId);
     folder.keepReport(report);
@@ -34,7 +34,7 @@ describe('stored reports', () => {
     expect(readReport(run)).toEqual(report);
     folder.dropReport(report.attemptId);
     expect(readdirSync(folder.runsDir)).toEqual([]);
-    // A second removal changes nothing.
+    // A second removal has no effect.
     folder.dropReport(report.attemptId);
   });
 

@@ -23,7 +23,7 @@ describe('splitCommand on valid commands', () => {
     ['train {config_path} --out={output_dir}', ['train', '{config_path}', '--out={output_dir}']],
     ['train A=1', ['train', 'A=1']],
     ['über 日本 🚂', ['über', '日本', '🚂']],
-  ])('splits %j', (command, argv) => {
+  ])('splits the command %j', (command, argv) => {
     expect(splitCommand(command)).toEqual({ ok: true, argv });
   });
 });
@@ -40,7 +40,7 @@ describe('splitCommand on invalid commands', () => {
     ['echo a\\', 'backslash'],
     ['a\0b', 'NUL'],
     ['CUDA_VISIBLE_DEVICES=0 python x.py', 'start with "env CUDA_VISIBLE_DEVICES=0" instead'],
-  ])('rejects %j: %s', (command, message) => {
+  ])('rejects the command %j: %s', (command, message) => {
     expect(splitCommand(command)).toEqual({ ok: false, message: expect.stringContaining(message) });
   });
 
@@ -61,7 +61,7 @@ describe('splitCommand on invalid commands', () => {
     ['a "`b`"', '"`" inside double quotes'],
     ['a\nb', 'a line break'],
     ['a x\r\nb', 'a line break'],
-  ])('rejects %j, because only a shell understands it', (command, syntax) => {
+  ])('rejects the command %j, because it needs a shell', (command, syntax) => {
     const result = splitCommand(command);
     expect(result).toEqual({ ok: false, message: expect.stringContaining(syntax) });
     expect(result).toEqual({ ok: false, message: expect.stringContaining('no shell is used') });
@@ -71,7 +71,7 @@ describe('splitCommand on invalid commands', () => {
 describe('splitCommand on any text', () => {
   const word = fc.string({ unit: 'grapheme' }).filter(text => !text.includes('\0'));
 
-  it('returns single-quoted words unchanged', () => {
+  it('returns any single-quoted words unchanged', () => {
     const singleQuoted = (text: string): string => `'${text.replaceAll("'", `'\\''`)}'`;
     fc.assert(
       fc.property(fc.array(word), words => {
@@ -81,7 +81,7 @@ describe('splitCommand on any text', () => {
     );
   });
 
-  it('returns a result for any text', () => {
+  it('returns an argv or a message for any text', () => {
     const hostile = fc.string({
       unit: fc.constantFrom('a', ' ', '\n', '\r', '\\', "'", '"', '$', '`', '|', '#', '\0'),
     });
@@ -104,11 +104,11 @@ describe('fillPlaceholders', () => {
     ['{{output_dir}}', '{/out}'],
     ['{unknown} {constructor} {__proto__}', '{unknown} {constructor} {__proto__}'],
     ['{output_dir {output-dir} {OUTPUT_DIR} {}', '{output_dir {output-dir} {OUTPUT_DIR} {}'],
-  ])('replaces %s by %s', (argument, expected) => {
+  ])('fills the placeholders of %s: %s', (argument, expected) => {
     expect(fillPlaceholders(['train', argument], values)).toEqual(['train', expected]);
   });
 
-  it('inserts replacement patterns literally', () => {
+  it('inserts values with replacement patterns such as $& literally', () => {
     expect(fillPlaceholders(['{output_dir}'], { output_dir: "$& $1 $'" })).toEqual(["$& $1 $'"]);
   });
 });

@@ -48,25 +48,25 @@ async function orderRefused(
   return report;
 }
 
-test('refuses a version that is older than its own', async () => {
+test('refuses an update to a version that is older than the worker', async () => {
   expect((await orderRefused({ version: '1.0.1' })).reason).toBe(
     'Version 1.0.0 is older than this worker, 1.0.1',
   );
 });
 
-test('refuses a program for another platform', async () => {
+test('refuses an update with a program for another platform', async () => {
   const program = 'trainyard-worker-linux-x64';
   expect((await orderRefused({}, { program })).reason).toBe(
     `The order is for ${program}, and this is ${name}`,
   );
 });
 
-test('refuses every order when its owner forbids updates', async () => {
+test('refuses every update when the owner forbids updates', async () => {
   const reported = { name, sha256: null, blocked: 'off', trial: false } as const;
   expect((await orderRefused({ program: { own: null, reported } })).reason).toContain('(off)');
 });
 
-test('gives up an update after three interruptions, also across processes', async () => {
+test('refuses an update after three interruptions, also across processes', async () => {
   const folder = openFolder();
   for (let attempt = 1; attempt <= 3; attempt += 1) openTryBook(folder).begin(order.id);
   const tries = openTryBook(folder);
@@ -74,7 +74,7 @@ test('gives up an update after three interruptions, also across processes', asyn
   expect(tries.begin(UpdateId.parse('u_2'))).toBe(1);
 });
 
-test('reports the failed trial of a new program once, and does not repeat the update', async () => {
+test('reports the failed trial of a new program, and does not repeat the update', async () => {
   const failed = { id: order.id, reason: 'it is broken' };
   expect(await orderRefused({ failed })).toEqual({ id: order.id, state: 'failed', reason: 'it is broken' });
 });

@@ -15,8 +15,8 @@ const clientFor = (paths: object, schemas: object = {}): string =>
     { runtime: '{version}', facade: 'class Trainyard:' },
   );
 
-describe('the Python client of a document', () => {
-  test('has a method for each call of a user, and none for calls of workers', () => {
+describe('pythonClient', () => {
+  test('writes a method for each call of users, and none for calls of workers', () => {
     const text = clientFor({
       '/things': { get: operation() },
       '/workers': { post: operation({ operationId: 'registerWorker', security: [{ worker: [] }] }) },
@@ -28,7 +28,7 @@ describe('the Python client of a document', () => {
     expect(text).not.toContain('register_worker');
   });
 
-  test('accepts ids by position, and all other arguments by name with the required ones first', () => {
+  test('writes methods with positional ids and keyword arguments, required arguments first', () => {
     const parameters = [
       { name: 'id', in: 'path', required: true, description: 'Its id.', schema: { type: 'string' } },
       { name: 'limit', in: 'query', schema: { type: 'integer' } },
@@ -48,7 +48,7 @@ describe('the Python client of a document', () => {
     expect(text).toContain('        id: Its id.\n');
   });
 
-  test('declares named schemas as dictionaries with known keys', () => {
+  test('writes named schemas as TypedDict classes', () => {
     const text = clientFor(
       {},
       {
@@ -66,9 +66,9 @@ describe('the Python client of a document', () => {
     expect(text).toContain('Either = Optional[Thing]\n');
   });
 
-  test('returns text, events or a file where the call does not answer with JSON', () => {
+  test('writes the return types of calls that answer with text, events or a file', () => {
     const operationWith = (type: string) => operation({ responses: { 200: { content: { [type]: {} } } } });
-    /** The return type of the method, after `->`. */
+    /** Returns the return type of the method for this content type. */
     const returnType = (type: string) =>
       /-> (.*):\n/.exec(clientFor({ '/things': { get: operationWith(type) } }))?.[1];
     expect(['text/plain', 'text/event-stream', 'application/octet-stream'].map(returnType)).toEqual([
@@ -78,7 +78,7 @@ describe('the Python client of a document', () => {
     ]);
   });
 
-  test('escapes quotes and backslashes of descriptions, so that they do not end a docstring', () => {
+  test('escapes quotes and backslashes in descriptions, so that they do not end a docstring', () => {
     const text = clientFor({
       '/things': { get: operation({ description: 'Says """ and C:\\new, and "end"' }) },
     });
@@ -88,17 +88,17 @@ describe('the Python client of a document', () => {
 
   test.each([
     [
-      'two arguments of one name',
+      'two arguments with the same name',
       {
         parameters: [{ name: 'id', in: 'path', schema: {} }],
         requestBody: json({ type: 'object', properties: { id: {} } }),
       },
     ],
     [
-      'an argument that Python cannot write',
+      'an argument that is no Python identifier',
       { requestBody: json({ type: 'object', properties: { '2nd': {} } }) },
     ],
-  ])('fails for a call with %s instead of writing a wrong method', (_title, changes) => {
+  ])('throws for a call with %s', (_title, changes) => {
     expect(() => clientFor({ '/things/{id}': { get: operation(changes) } })).toThrow();
   });
 });

@@ -1,4 +1,4 @@
-/** Tests that the workers, trainings and jobs of a demo fleet are plausible, and the same for the same seed. */
+/** Tests that a demo fleet has plausible workers, trainings and jobs, which depend only on its seed. */
 import { describe, expect, test } from 'vitest';
 import { disconnectAtRandom } from '../../../../dev/demo-fleet/worker.ts';
 import { createDisplay, newTally, statusLine } from '../../../../dev/demo-fleet/display.ts';
@@ -16,14 +16,14 @@ const fleetOf = (workers: number, seed = '1', takenNames = noNames): WorkerPlan[
 const machine = fleetOf(1)[0]!.machine;
 const rates = { jobSeconds: 60, failRate: 0 };
 
-test('draws the same uniform random numbers per seed and different ones per fork', () => {
+test('draws uniform random numbers that depend only on the seed and the name of a fork', () => {
   const draw = (seed: string) => Array.from({ length: 1_000 }, createRandom(seed).next);
   expect(draw('a')).toEqual(draw('a'));
   expect(draw('a')).not.toEqual(draw('b'));
   const mean = draw('c').reduce((sum, value) => sum + value, 0) / 1_000;
   expect(mean).toBeGreaterThan(0.45);
   expect(mean).toBeLessThan(0.55);
-  // A fork depends only on the seed and its name, and not on the numbers that were drawn before.
+  // A fork does not depend on the numbers that its parent has already drawn.
   const random = createRandom('x');
   const firstOfFork = random.fork('part').next();
   random.next();
@@ -31,7 +31,7 @@ test('draws the same uniform random numbers per seed and different ones per fork
 });
 
 describe('a demo fleet', () => {
-  test('includes every kind of machine in a fleet of ten, the same for the same seed', () => {
+  test('plans a fleet of ten with every kind of machine, and the same fleet for the same seed', () => {
     const fleet = fleetOf(10);
     expect(fleet.map(({ name }) => name)).toEqual([
       ...Array.from({ length: 9 }, (_, index) => `demo-0${index + 1}`),
@@ -48,7 +48,7 @@ describe('a demo fleet', () => {
     expect(fleetOf(10, '2')).not.toEqual(fleet);
   });
 
-  test('skips worker names already in use and assigns the requested roles', () => {
+  test('skips worker names that are in use, and assigns the requested roles', () => {
     expect(fleetOf(2, '1', new Set(['demo-01', 'demo-03'])).map(({ name }) => name)).toEqual([
       'demo-02',
       'demo-04',
@@ -86,13 +86,16 @@ describe('a simulated training', () => {
     expect(progressAt(plan, 500, 1).loss).toBeGreaterThan(progressAt(plan, 500, -1).loss!);
   });
 
-  test.each([0, -5, 1.5, '100', 1e9])('picks its own step count when max_train_steps is %j', steps => {
-    const plan = planTraining({ max_train_steps: steps }, machine, rates, createRandom('1'));
-    expect(plan.totalSteps).toBeGreaterThanOrEqual(400);
-    expect(plan.totalSteps).toBeLessThanOrEqual(3_000);
-  });
+  test.each([0, -5, 1.5, '100', 1e9])(
+    'plans between 400 and 3,000 steps when max_train_steps is %j',
+    steps => {
+      const plan = planTraining({ max_train_steps: steps }, machine, rates, createRandom('1'));
+      expect(plan.totalSteps).toBeGreaterThanOrEqual(400);
+      expect(plan.totalSteps).toBeLessThanOrEqual(3_000);
+    },
+  );
 
-  test('fails at the requested rate, before the end, with an error that names a cause', () => {
+  test('plans failures at the requested rate, before the last step, with a realistic error', () => {
     const random = createRandom('failures');
     const plans = Array.from({ length: 400 }, (_, index) =>
       planTraining({}, machine, { ...rates, failRate: 0.25 }, random.fork(String(index))),
@@ -106,7 +109,7 @@ describe('a simulated training', () => {
     expect(messages.some(text => text.includes('loss is nan'))).toBe(true);
   });
 
-  test('prints progress while it trains and ends after its duration', async () => {
+  test('reports progress during a training, which ends after the planned duration', async () => {
     const clock = createVirtualClock();
     const plan = { ...planTraining({}, machine, rates, createRandom('1')), durationMs: 10_000 };
     const printed: Progress[] = [];
@@ -122,7 +125,7 @@ describe('a simulated training', () => {
     expect(printed).toHaveLength(count);
   });
 
-  test('ends a failing training at its failure step with its last lines', async () => {
+  test('ends a failing training at the planned step with the planned error lines', async () => {
     const clock = createVirtualClock();
     const plan = {
       ...planTraining({ max_train_steps: 100 }, machine, rates, createRandom('1')),
@@ -136,7 +139,7 @@ describe('a simulated training', () => {
     expect(printed.at(-1)?.step).toBe(30);
   });
 
-  test('ends a stopped training shortly after the stop and prints nothing more', async () => {
+  test('ends a stopped training shortly after the stop, and reports no more progress', async () => {
     const clock = createVirtualClock();
     const plan = planTraining({}, machine, rates, createRandom('1'));
     let prints = 0;
@@ -163,10 +166,10 @@ describe('a flaky worker', () => {
     return { clock, tally, changes, end };
   };
 
-  test('disconnects and reconnects repeatedly', async () => {
+  test('disconnects and reconnects a flaky worker repeatedly', async () => {
     const { clock, changes } = startAbsences();
     await clock.advance(3_600_000);
-    // Connected for at most 180 s and disconnected for at most 180 s, that is 10 rounds of two changes in an hour.
+    // Each connection and each absence lasts at most 180 s, so an hour has at least 10 rounds of two changes.
     expect(changes.length).toBeGreaterThan(2 * (3_600 / 360) - 2);
     let previousAt = 0;
     for (const [index, [change, at]] of changes.entries()) {
@@ -178,7 +181,7 @@ describe('a flaky worker', () => {
     }
   });
 
-  test('reconnects at the end of the demo and stays connected', async () => {
+  test('reconnects a flaky worker at the end of the demo, and keeps it connected', async () => {
     const { clock, changes, tally, end } = startAbsences();
     await clock.advance(30_000);
     while (tally.away === 0) await clock.advance(1_000);
@@ -189,7 +192,7 @@ describe('a flaky worker', () => {
   });
 });
 
-test('reports GPU load according to activity, and none for Apple GPUs', () => {
+test('reports high GPU load during a training, low load otherwise, and none for Apple GPUs', () => {
   const random = createRandom('1');
   expect(telemetryOf(machine, true, random).gpu_utilization).toBeGreaterThanOrEqual(88);
   expect(telemetryOf(machine, false, random).gpu_utilization).toBeLessThanOrEqual(2);
@@ -197,7 +200,7 @@ test('reports GPU load according to activity, and none for Apple GPUs', () => {
   expect(telemetryOf({ ...machine, accelerator: 'mps' }, true, random)).toEqual({});
 });
 
-test('reports figures for each GPU that are within its limits and add up to its totals', () => {
+test('reports figures of each GPU that stay within its limits and add up to the totals', () => {
   const eight = { ...machine, gpuCount: 8, vramGb: 80, powerLimitW: 700 };
   const { gpu_figures: gpus = [], vram_used_gb: usedGb } = telemetryOf(eight, true, createRandom('1'));
   expect(gpus.map(({ index }) => index)).toEqual([0, 1, 2, 3, 4, 5, 6, 7]);
@@ -209,7 +212,7 @@ test('reports figures for each GPU that are within its limits and add up to its 
   }
 });
 
-test('generates sample jobs that are valid and match only their own demo machine', () => {
+test('generates valid sample jobs that match their demo machine', () => {
   const random = createRandom('1');
   const fleets = Array.from({ length: 20 }, () => fleetOf(10));
   for (const { machine: demoMachine } of fleets.flat()) {
@@ -231,12 +234,12 @@ describe('the demo output', () => {
     );
   });
 
-  /** Returns the output of a display that gets the same status twice, a log line and a changed status. */
+  /** Shows the same status twice, a log line and a changed status. Returns the output. */
   const show = (screen: { columns: number; rows: number } | null, flags = {}) => {
     let output = '';
     const terminal = {
       out: (text: string) => void (output += text),
-      // Marks stderr with an exclamation mark.
+      // The exclamation mark shows that the text goes to stderr.
       err: (text: string) => void (output += `! ${text}`),
       outScreen: () => screen,
       errScreen: () => screen,
@@ -252,20 +255,20 @@ describe('the demo output', () => {
     return output;
   };
 
-  test('prints one line per change when the output is not a terminal', () => {
+  test('prints one status line per change when the output is not a terminal', () => {
     expect(show(null)).toBe(
       '0 of 3 connected, 0 training, 0 completed, 0 failed\n! evil [2J\n' +
         '3 of 3 connected, 0 training, 0 completed, 0 failed\n',
     );
   });
 
-  test('redraws a single truncated line on a terminal', () => {
+  test('redraws a single truncated status line on a terminal', () => {
     expect(show({ columns: 20, rows: 5 })).toBe(
       `${'\r\u001b[2K0 of 3 connected, …'.repeat(2)}\r\u001b[2K! evil [2J\n\r\u001b[2K3 of 3 connected, …\n`,
     );
   });
 
-  test('prints JSON with --json', () => {
+  test('prints each status as JSON with --json', () => {
     const [first = ''] = show({ columns: 20, rows: 5 }, { json: true }).split('\n');
     expect(JSON.parse(first)).toEqual({ type: 'status', ...status });
   });

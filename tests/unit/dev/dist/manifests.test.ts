@@ -26,7 +26,7 @@ describe('createManifests', () => {
     expect(Object.keys(filesOf(image))).toEqual(['homebrew/trainyard.rb']);
   });
 
-  test('gives winget three files of one version, with an address without spaces', () => {
+  test('writes three winget files for one version, with an encoded download URL', () => {
     const files = Object.values(filesOf(setup)).map(content => parse(content) as Record<string, unknown>);
     expect(files.map(({ ManifestType }) => ManifestType)).toEqual(['version', 'installer', 'defaultLocale']);
     for (const file of files)
@@ -41,14 +41,14 @@ describe('createManifests', () => {
     });
   });
 
-  test('gives Homebrew one address and hash for each processor, and evaluates no text as Ruby', () => {
+  test('writes a Homebrew cask with a URL and hash per processor, and escapes text in Ruby', () => {
     const cask = filesOf(image, intelImage)['homebrew/trainyard.rb'] ?? '';
     expect(cask).toMatch(new RegExp(`on_arm do\\n.*arm64\\.dmg'\\n    sha256 '${image.sha256}'`));
     expect(cask).toMatch(new RegExp(`on_intel do\\n.*1\\.2\\.3\\.dmg'\\n    sha256 '${intelImage.sha256}'`));
     expect(cask).toContain(String.raw`desc 'Trains #{models} on people\'s "own" <machines> & more'`);
   });
 
-  test('gives Flathub the hash of the deb, and escapes texts in XML', () => {
+  test('writes the hash of the deb for Flathub, and escapes text in XML', () => {
     const files = filesOf(deb);
     expect(parse(files['flathub/net.trainyard.app.yaml'] ?? '')).toMatchObject({
       modules: [{ sources: [{ url: `${release.downloads}/${deb.name}`, sha256: deb.sha256 }, {}, {}] }],
@@ -57,7 +57,7 @@ describe('createManifests', () => {
   });
 });
 
-test('names every artifact with its hash in the provenance, which states that it is unsigned', () => {
+test('lists every artifact with its hash in the provenance, and marks the provenance as unsigned', () => {
   const provenance = createProvenance([deb, image], {
     commit: 'f'.repeat(40),
     hasChanges: true,

@@ -15,7 +15,7 @@ const metadata: SystemPackage = {
   priority: 'optional',
 };
 
-test('a deb has the summary on the first line of its description, and no empty fields', () => {
+test('debControl writes the summary into the first line of the description, and no empty fields', () => {
   const lines = debControl(metadata, 7).split('\n');
   expect(lines).toContain('Depends: libnss3, libgtk-3-0 | libgtk-3-0t64');
   expect(lines).toContain('Installed-Size: 7');
@@ -23,12 +23,12 @@ test('a deb has the summary on the first line of its description, and no empty f
   expect(lines.some(line => line.startsWith('Recommends'))).toBe(false);
 });
 
-test('a field cannot contain a line break, which could add a script or a dependency', () => {
+test('debControl throws for a field with a line break, which could add another field', () => {
   const maintainer = 'Contributors\nDepends: other';
   expect(() => debControl({ ...metadata, maintainer }, 7)).toThrow('Maintainer contains a line break');
 });
 
-test('an rpm runs only the scripts that it has, and lists folders without a slash', () => {
+test('rpmSpec declares only existing scripts, and lists folders without a final slash', () => {
   const content = {
     root: '/stage',
     installed: ['/opt/Trainyard/'],

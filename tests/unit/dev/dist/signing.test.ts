@@ -29,13 +29,13 @@ describe('planSigning', () => {
       const plan = planSigning(platform, environment);
       expect(plan).toMatchObject({
         isSigned,
-        // A failed signature fails the build.
+        // forceCodeSigning makes the build fail when it cannot be signed.
         settings: { 'extraMetadata.trainyard.signed': `${isSigned}`, forceCodeSigning: `${isSigned}` },
       });
     },
   );
 
-  test('notarizes a signed app if one complete set of credentials exists', () => {
+  test('notarizes a signed app only with a complete set of Apple credentials', () => {
     const certificate = { CSC_LINK: 'a' };
     const decide = (environment: Readonly<Record<string, string>>) =>
       planSigning('darwin', environment).settings['mac.notarize'];
@@ -63,13 +63,13 @@ describe('planSigning', () => {
   });
 });
 
-test('the hardened runtime allows compiled code at run time, and nothing else', () => {
+test('the macOS entitlements allow only just-in-time compilation', () => {
   const file = new URL('../../../../dev/dist/entitlements.mac.plist', import.meta.url);
   const keys = [...readFileSync(file, 'utf8').matchAll(/<key>(.*)<\/key>/g)].map(([, key]) => key);
   expect(keys).toEqual(['com.apple.security.cs.allow-jit']);
 });
 
-test('"About" names unsigned builds', () => {
+test('"About" marks an unsigned build as unsigned', () => {
   const packageOf = (signed: unknown): string => JSON.stringify({ trainyard: { signed } });
   expect([true, 'true', false, 'false'].map(packageOf).map(isSignedBuild)).toEqual([
     true,

@@ -10,7 +10,7 @@ import {
 const file = (name: string, text = ''): SourceFile => ({ name, text });
 
 describe('findStrays', () => {
-  it('reports a file that is not in a subfolder although it must be', () => {
+  it('reports a file that must be in a subfolder', () => {
     expect(findStrays([file('agent/helper.ts'), file('main/http/misc.ts')])).toEqual([
       'agent/helper.ts:1: is not in a subfolder of agent/: move it into one',
       'main/http/misc.ts:1: is not in a subfolder of main/http/: move it into one',
@@ -22,14 +22,14 @@ describe('findStrays', () => {
     expect(findStrays(files.map(name => file(name)))).toEqual([]);
   });
 
-  it('reports a unit test in a folder that mirrors no folder of sources', () => {
+  it('reports a unit test whose folder does not mirror a source folder', () => {
     const files = [file('agent/gpu/probe.ts'), file('tests/unit/agent/cards/probe.test.ts')];
     expect(findStrays(files)).toEqual([
       'tests/unit/agent/cards/probe.test.ts:1: has no source folder: agent/cards/ does not exist',
     ]);
   });
 
-  it('accepts a unit test whose folder mirrors a folder of sources or of test tools', () => {
+  it('accepts a unit test whose folder mirrors a source folder or a folder of test tools', () => {
     const files = [
       'agent/gpu/probe.ts',
       'tests/unit/agent/gpu/probe.test.ts',
@@ -40,7 +40,7 @@ describe('findStrays', () => {
 });
 
 describe('findOldWords', () => {
-  it('reports an identifier of the old vocabulary, with its line and the standard term', () => {
+  it('reports an identifier with an old word, with its line and the standard term', () => {
     expect(findOldWords(file('a.ts', "import { x } from './x.ts';\nconst hindrances = x;\n"))).toEqual([
       'a.ts:2: hindrances: use the standard term (JobBlocker)',
     ]);
@@ -48,12 +48,12 @@ describe('findOldWords', () => {
     expect(findOldWords(file('a.ts', 'const mostJobs = 1;'))).toHaveLength(1);
   });
 
-  it('accepts the same words in comments, strings, templates and regular expressions', () => {
+  it('accepts old words in comments, strings, templates and regular expressions', () => {
     const text = "// a hindrance\n/* Surroundings */ const a = 'sieve', b = `sieve`, c = /sieve/;\n";
     expect(findOldWords(file('a.ts', text))).toEqual([]);
   });
 
-  it('accepts names that only contain an old word', () => {
+  it('accepts identifiers in which an old word is only a part of a word', () => {
     expect(findOldWords(file('a.ts', 'const utmost = parts; const almostAll = 1;'))).toEqual([]);
   });
 });
@@ -67,7 +67,7 @@ describe('findRelativeOpeners', () => {
     'By which limits count.',
     'For how long it lasts.',
     'How long to wait, in ms.',
-  ])('reports the comment "%s", which opens with a relative clause', comment => {
+  ])('reports the relative clause at the start of the comment "%s"', comment => {
     expect(findRelativeOpeners(file('a.ts', `/** ${comment} */\n`))).toHaveLength(1);
     expect(findRelativeOpeners(file('a.ts', `const a = 1;\n  // ${comment}\n`))).toHaveLength(1);
   });
@@ -88,7 +88,7 @@ describe('findLongLines', () => {
     ]);
   });
 
-  it('accepts long tables, code blocks and links', () => {
+  it('accepts long lines in tables and code blocks, and long links', () => {
     const link = `[text](https://example.com/${'x'.repeat(100)})`;
     expect(findLongLines(file('a.md', `| ${long} |\n\n\`\`\`sh\n${long}\n\`\`\`\n\n- ${link}\n`))).toEqual(
       [],

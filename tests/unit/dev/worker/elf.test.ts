@@ -1,6 +1,6 @@
 /**
- * Tests with an ELF program that this file builds by the ELF specification. It has a segment of notes and three loaded
- * segments. tests/full/rig.test.ts runs a real program.
+ * Tests with an ELF program that this file builds according to the ELF specification. The program has a note segment and
+ * three loaded segments. tests/full/rig.test.ts runs a real program.
  */
 import { expect, test } from 'vitest';
 import { withNote } from '../../../../dev/worker/elf.ts';
@@ -18,7 +18,7 @@ function noteOf(name: string, content: Buffer): Buffer {
   return Buffer.concat([sizes, padded(Buffer.from(`${name}\0`)), padded(content)]);
 }
 
-/** The fields of a program header that matter here, named as in the specification. */
+/** The fields of a program header that the tests set. The specification defines their names. */
 interface Header {
   readonly type: number;
   readonly offset: number;
@@ -26,16 +26,16 @@ interface Header {
   readonly memsz: number;
 }
 
-/** The ELF header has 64 bytes, and each of the program headers after it has 56. */
+/** Returns the offset of a program header. The ELF header has 64 bytes, and each program header has 56 bytes. */
 const headerOffset = (index: number): number => 64 + index * 56;
 const headersSize = headerOffset(4);
 /** The positions of the 64-bit fields in a program header. */
 const fields = { offset: 8, vaddr: 16, paddr: 24, filesz: 32, memsz: 40, align: 48 };
-/** The numbers of the processors. */
+/** The machine numbers of the processors in an ELF header. */
 const [x64, arm64] = [62, 183];
 /** Linkers align segments to 2 MB. */
 const alignment = 0x20_0000;
-/** Segments of type 1 are loaded; type 4 is a segment of notes. */
+/** Type 1 is a loaded segment, and type 4 is a note segment. */
 const programHeaders: readonly Header[] = [
   { type: 1, offset: 0, filesz: 1_000, memsz: 1_000 },
   { type: 4, offset: headersSize, filesz: oldNote.length, memsz: oldNote.length },
@@ -43,7 +43,7 @@ const programHeaders: readonly Header[] = [
   { type: 1, offset: 2 * page + 16, filesz: 300, memsz: 5_000 },
 ];
 
-/** Builds a program: code filled with `c`, data with `d`, and symbols with `s` after the loaded segments. */
+/** Builds a program. Its code consists of `c`, its data of `d`, and its symbols after the loaded segments of `s`. */
 function program(headers: readonly Header[] = programHeaders, align = alignment): Buffer {
   const elf = Buffer.alloc(2 * page + 16 + 300 + 700);
   elf
@@ -73,7 +73,7 @@ function program(headers: readonly Header[] = programHeaders, align = alignment)
   return elf;
 }
 
-/** Loads the program as a kernel does. Returns its memory and the address of its notes. */
+/** Loads the program like a kernel. Returns a reader of its memory, and the addresses of its note segments. */
 function load(elf: Buffer) {
   const memory = new Map<number, number>();
   const notes: { readonly vaddr: number; readonly size: number }[] = [];
@@ -103,7 +103,7 @@ function load(elf: Buffer) {
   return { read, notes };
 }
 
-test('adds one note to a program, and loads code and data as before', () => {
+test('adds a note to a program without changes to the loaded code and data', () => {
   const content = Buffer.from('x'.repeat(4_321));
   const withAddedNote = withNote(program(), 'MADE', content);
   const before = load(program());
@@ -114,8 +114,7 @@ test('adds one note to a program, and loads code and data as before', () => {
   ] as const)
     expect(after.read(vaddr, size)).toEqual(before.read(vaddr, size));
   const [note] = after.notes;
-  if (note === undefined || after.notes.length !== 1)
-    throw new Error('expected exactly one segment of notes');
+  if (note === undefined || after.notes.length !== 1) throw new Error('expected exactly one note segment');
   expect(after.read(note.vaddr, note.size)).toEqual(Buffer.concat([oldNote, noteOf('MADE', content)]));
 });
 
@@ -134,7 +133,7 @@ test('removes the 2 MB alignment of the segments', () => {
   }
 });
 
-test('keeps the offsets of a program for arm64, where two segments may share a page of 64 KB', () => {
+test('keeps the file offsets of a program for arm64, whose segments may share a page of 64 KB', () => {
   const elf = program(programHeaders, 65_536);
   elf.writeUInt16LE(arm64, 18);
   const withAddedNote = withNote(elf, 'MADE', Buffer.from('x'));
@@ -159,8 +158,8 @@ test.each([
   ['a program for another processor', Buffer.from(program()).fill(40, 18, 19)],
   ['a program without notes', program([first, code, data])],
   ['a program with a single segment', program([first, note])],
-  ['a program whose last segment is not last in memory', program([first, note, data, code])],
+  ['a program whose last header is not the last segment in memory', program([first, note, data, code])],
   ['a program whose headers are not loaded', program([code, note, data])],
-])('rejects %s', (_title, bytes) => {
+])('throws for %s instead of adding a note', (_title, bytes) => {
   expect(() => withNote(bytes, 'MADE', Buffer.from('x'))).toThrow(/ELF|segments/);
 });

@@ -1,4 +1,4 @@
-/** Tests with a Mach-O program that this file builds by mach-o/loader.h. */
+/** Tests with a Mach-O program that this file builds according to mach-o/loader.h. */
 import { createHash } from 'node:crypto';
 import { expect, test } from 'vitest';
 import { signAdHoc } from '../../../../dev/worker/macho-sign.ts';
@@ -12,7 +12,7 @@ interface Layout {
   readonly names?: readonly string[];
 }
 
-/** A program with the segments __TEXT, with one section, and __LINKEDIT. */
+/** Builds a program with the segments __TEXT, which has one section, and __LINKEDIT. */
 function program({ firstSection = page, names = ['__TEXT', '__LINKEDIT'] }: Layout = {}): Buffer {
   const file = Buffer.alloc(end, 'c');
   file.fill(0, 0, page);
@@ -38,14 +38,14 @@ function program({ firstSection = page, names = ['__TEXT', '__LINKEDIT'] }: Layo
   return file;
 }
 
-test('appends a signature with the hash of each page, and names its place in a load command', () => {
+test('appends a signature with the hash of each page, and a load command with its offset and size', () => {
   const signed = signAdHoc(program(), 'name');
   const command = 32 + 224;
   const [type, size, start, length] = [0, 4, 8, 12].map(offset => signed.readUInt32LE(command + offset));
   expect([type, size, signed.readUInt32LE(16), signed.readUInt32LE(20)]).toEqual([0x1d, 16, 3, 240]);
   const signature = signed.subarray(start);
   expect([start, signature.length]).toEqual([Math.ceil(end / 16) * 16, length]);
-  // The segment with the signature ends with the file, and its memory has whole pages of 16 KB.
+  // __LINKEDIT contains the signature and ends with the file. Its size in memory is a multiple of 16 KB.
   const linkEdit = 32 + 152;
   expect(signed.readBigUInt64LE(linkEdit + 48)).toBe(BigInt(signed.length - linkEditStart));
   expect(signed.readBigUInt64LE(linkEdit + 32)).toBe(0x4000n);
@@ -69,6 +69,6 @@ test.each([
   ['a program without room for a load command', program({ firstSection: 260 }), /no room/],
   ['a program without symbols', program({ names: ['__TEXT', '__DATA'] }), /no segment __LINKEDIT/],
   ['a program that has a signature', signAdHoc(program(), 'name'), /already signed/],
-])('rejects %s', (_title, file, message) => {
+])('throws for %s instead of signing', (_title, file, message) => {
   expect(() => signAdHoc(file, 'name')).toThrow(message);
 });

@@ -10,7 +10,7 @@ const lock: unknown = JSON.parse(
   readFileSync(new URL('../../../../package-lock.json', import.meta.url), 'utf8'),
 );
 
-test('pins the Node for Linux x64 of the lockfile', () => {
+test('pins the same Node for Linux x64 as the lockfile', () => {
   const [linux] = targets;
   expect(lock).toMatchObject({
     packages: {
@@ -19,7 +19,7 @@ test('pins the Node for Linux x64 of the lockfile', () => {
   });
 });
 
-test('prepares each program with the version of Node that will contain it', () => {
+test('builds each program with the same version of Node that the program contains', () => {
   for (const { node, builders } of targets) {
     const versions = Object.values(builders).map(({ version }) => version);
     expect(new Set(versions)).toEqual(new Set([node.version]));
@@ -27,15 +27,15 @@ test('prepares each program with the version of Node that will contain it', () =
   }
 });
 
-test('builds the executables that servers distribute', () => {
+test('builds all executables that servers distribute', () => {
   expect(targets.map(({ file }) => file).toSorted()).toEqual(programNames.slice(1).toSorted());
 });
 
-test('returns an integrity in the format of the lockfile', () => {
+test('integrityOf returns an integrity in the format of the lockfile', () => {
   expect(integrityOf(Buffer.from('trainyard'))).toMatch(/^sha512-[A-Za-z0-9+/]{86}==$/);
 });
 
-test('uses an installed package of the same version, and a file of the cache', async () => {
+test('fetchPinned uses an installed package of the same version, or a cached file', async () => {
   const root = tempFolder();
   const pin = { name: '@a/b', version: '1.2.3', integrity: 'sha512-x', file: 'package/bin/node' };
   const installed = join(root, 'node_modules/@a/b');

@@ -9,13 +9,13 @@ import { makeCheckpoint, makeFolder, reasonOf, valueOf } from './builders.ts';
 
 const { identity } = makeCheckpoint();
 
-/** Appends the checksum, as in a valid checkpoint. */
+/** Appends the checksum of a valid checkpoint. */
 function withChecksum(body: Buffer): Buffer {
   return Buffer.concat([body, createHash('sha256').update(body).digest()]);
 }
 
 describe('a checkpoint file', () => {
-  test('round-trips a checkpoint through a file named after its step', async () => {
+  test('reads a checkpoint unchanged from a file that is named after its step', async () => {
     const folder = await makeFolder();
     const path = await writeCheckpoint(folder, makeCheckpoint());
     expect(path).toBe(join(folder, 'checkpoint-000500.bin'));
@@ -23,7 +23,7 @@ describe('a checkpoint file', () => {
     expect(await readdir(folder)).toEqual(['checkpoint-000500.bin']);
   });
 
-  test('stores no loss in a checkpoint from before the first step', () => {
+  test('stores no loss in a checkpoint of step 0', () => {
     const first = makeCheckpoint({ step: 0, runningLoss: undefined });
     expect(valueOf(decodeCheckpoint(encodeCheckpoint(first), identity, 3)).runningLoss).toBeUndefined();
   });
@@ -67,7 +67,7 @@ describe('a checkpoint file', () => {
     );
   });
 
-  test('names the path of a checkpoint that is truncated, foreign, a folder or missing', async () => {
+  test('names the path of a checkpoint that is truncated, not a checkpoint, a folder or missing', async () => {
     const folder = await makeFolder();
     const path = await writeCheckpoint(folder, makeCheckpoint());
     await truncate(path, 120);
@@ -97,7 +97,7 @@ describe('writeWhole', () => {
     expect(await readdir(folder)).toEqual(['result.json']);
   });
 
-  test('does not replace the file before everything is written', async () => {
+  test('creates the file only after all content has been written', async () => {
     const folder = await makeFolder();
     const path = join(folder, 'result.json');
     const namesDuringWrite: Promise<string[]>[] = [];
@@ -120,7 +120,7 @@ describe('writeWhole', () => {
 });
 
 describe('pruneCheckpoints', () => {
-  test('keeps the newest checkpoints up to the given step and deletes unfinished ones', async () => {
+  test('keeps the newest checkpoints up to the given step and all later ones, and deletes partial files', async () => {
     const folder = await makeFolder();
     const names = [500, 1000, 999_999, 1_000_000, 2_000_000].map(
       step => `checkpoint-${`${step}`.padStart(6, '0')}.bin`,

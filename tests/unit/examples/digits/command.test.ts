@@ -16,7 +16,7 @@ const CONFIG = {
   keep_checkpoints: 2,
 };
 
-/** Creates a folder with a config. Returns the arguments that train in it on the images of `makeDigits`. */
+/** Writes a config into a new folder. Returns the arguments for a training on the images of `makeDigits`. */
 async function prepare(changes: Record<string, unknown> = {}) {
   const folder = await makeFolder();
   const config = join(folder, 'config.json');
@@ -42,7 +42,7 @@ async function runDigits(argv: readonly string[], stopAtLine?: RegExp) {
 }
 
 describe('the digits command', () => {
-  test('prints progress and the result, and leaves the result and the newest checkpoints', async () => {
+  test('prints progress and the result, and keeps the result and the newest checkpoints', async () => {
     const { output, argv } = await prepare();
     const { code, printed, error } = await runDigits([...argv, '--resume-from', '']);
     expect([code, error]).toEqual([0, '']);
@@ -81,7 +81,7 @@ describe('the digits command', () => {
     expect(printed.at(-1)).toBe(JSON.stringify(lines.at(-1)));
   });
 
-  test('stops with a checkpoint and resumes from it to the same result', async () => {
+  test('stops with a checkpoint, and reaches the same weights when resumed from it', async () => {
     const { output, argv } = await prepare();
     await runDigits(argv);
     const end = await readFile(join(output, 'checkpoint-000024.bin'));
@@ -102,8 +102,8 @@ describe('the digits command', () => {
     expect(second.printed[0]).toBe('continuing after step 10');
     expect(second.printed.find(line => line.includes('"progress"'))).toContain('"step":11,');
     const resumedEnd = await readFile(join(stopped.output, 'checkpoint-000024.bin'));
-    // Compares only the weights, because the header contains the seconds and the checksum depends on them.
-    // The file ends with weights and velocities of 4 bytes each, and a checksum of 32 bytes.
+    // Compares only the weights and velocities, because the header contains the training time.
+    // The file ends with a weight and a velocity of 4 bytes per parameter, and a checksum of 32 bytes.
     const parameters = 25 * 6 + 6 + 6 * 10 + 10;
     const weightsOf = (file: Buffer) => file.subarray(-32 - 2 * 4 * parameters, -32).toString('hex');
     expect(weightsOf(resumedEnd)).toBe(weightsOf(end));
@@ -117,7 +117,7 @@ describe('the digits command', () => {
     expect(await readdir(output)).not.toContain('result.json');
   });
 
-  test('fails with the reason when it cannot write a checkpoint, keeping the earlier ones', async () => {
+  test('fails with the reason when a checkpoint cannot be written, and keeps earlier checkpoints', async () => {
     const { argv, output } = await prepare();
     await mkdir(join(output, 'checkpoint-000010.bin'), { recursive: true });
     const { code, error } = await runDigits(argv);
@@ -127,7 +127,7 @@ describe('the digits command', () => {
 });
 
 describe('the digits command with invalid input', () => {
-  test('exits with code 2 for a damaged checkpoint or one of another config', async () => {
+  test('exits with code 2 for a damaged checkpoint and for a checkpoint of another config', async () => {
     const { argv, output } = await prepare();
     await runDigits(argv);
     const path = join(output, 'checkpoint-000024.bin');

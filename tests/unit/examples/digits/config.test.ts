@@ -6,7 +6,7 @@ import { makeFolder, reasonOf, valueOf } from './builders.ts';
 
 const smallest = { epochs: 2, batch_size: 64, learning_rate: 0.1, hidden: 32 };
 
-test('fills in defaults for optional keys, with a constant learning rate', () => {
+test('uses default values for optional keys, and a constant learning rate', () => {
   expect(valueOf(parseTrainingConfig(smallest))).toEqual({
     epochs: 2,
     batchSize: 64,
@@ -79,15 +79,15 @@ test.for<[string, Record<string, unknown>, string]>([
     { learn_rate: 0.1 },
     '"learn_rate" is not a key of this trainer; its keys are epochs, batch_size',
   ],
-])('rejects %s', ([, changes, reason]) => {
+])('rejects a config with %s', ([, changes, reason]) => {
   expect(reasonOf(parseTrainingConfig({ ...smallest, ...changes }))).toContain(reason);
 });
 
-test.for([null, [], 'text', 7])('rejects %j in place of an object', value => {
+test.for([null, [], 'text', 7])('rejects %j as a config', value => {
   expect(reasonOf(parseTrainingConfig(value))).toContain('expected an object');
 });
 
-test('rejects a missing file, a folder and invalid JSON by path', async () => {
+test('names the path of a config that is missing, a folder, not JSON or incomplete', async () => {
   const folder = await makeFolder();
   const path = join(folder, 'config.json');
   expect(reasonOf(await readTrainingConfig(path))).toMatch(/cannot read the config: ENOENT.*config\.json/);

@@ -16,7 +16,7 @@ describe('parseIdx', () => {
     });
   });
 
-  test('rejects truncated or surplus bytes in the header and the data', () => {
+  test('rejects an idx file with missing or additional bytes', () => {
     const bytes = encodeIdx(twoImages);
     expect(reasonOf(parseIdx(bytes.subarray(0, 0), 3))).toContain('ends after 0 bytes');
     expect(reasonOf(parseIdx(bytes.subarray(0, 15), 3))).toContain('inside its header of 16');
@@ -24,7 +24,7 @@ describe('parseIdx', () => {
     expect(reasonOf(parseIdx(Buffer.concat([bytes, Buffer.alloc(1)]), 3))).toContain('but 7 follow');
   });
 
-  test('rejects another magic number, such as that of a label or gzip file', () => {
+  test('rejects a file with another magic number, such as a label file or a gzip file', () => {
     expect(reasonOf(parseIdx(encodeIdx({ shape: [20], data: new Uint8Array(20) }), 3))).toBe(
       'it starts with 0x00000801 instead of 0x00000803',
     );
@@ -57,11 +57,11 @@ describe('labelImages', () => {
 
 describe('readDigits', () => {
   test('reads the four files of a data folder', async () => {
-    const { training, test: held } = valueOf(await readDigits(await makeDataFolder()));
-    expect([training.images.count, held.images.count, held.labels.length]).toEqual([60, 40, 40]);
+    const { training, test: testSet } = valueOf(await readDigits(await makeDataFolder()));
+    expect([training.images.count, testSet.images.count, testSet.labels.length]).toEqual([60, 40, 40]);
   });
 
-  test('rejects a folder with a damaged or missing file and names the file', async () => {
+  test('rejects a folder with a damaged or missing file, and names the file', async () => {
     const folder = await makeDataFolder();
     const path = join(folder, 't10k-labels-idx1-ubyte');
     await truncate(path, 20);
@@ -72,7 +72,7 @@ describe('readDigits', () => {
     );
   });
 
-  test('rejects test images of another size', async () => {
+  test('rejects test images that differ in size from the training images', async () => {
     const folder = await makeDataFolder();
     await writeFile(
       join(folder, 't10k-images-idx3-ubyte'),

@@ -5,7 +5,7 @@ import { createRandom } from '../../../../examples/digits/random.ts';
 
 const shape = { inputs: 6, hidden: 5, outputs: 3 };
 
-/** Three images. The second one has no pixels, so only the biases affect its score. */
+/** Three images. The second image has no pixels, so its scores depend only on the biases. */
 const images: SparseImages = {
   count: 3,
   width: 6,
@@ -17,7 +17,7 @@ const labels = [2, 0, 1];
 
 function createTestNetwork() {
   const network = createNetwork(shape, createRandom(3, 0));
-  // All biases start at zero, where ReLU has no derivative for the image without pixels. So give them random values.
+  // Replaces all zero biases by random values, because ReLU has no derivative at zero for the image without pixels.
   const random = createRandom(4, 0);
   for (const [index, value] of network.parameters.entries()) {
     if (value === 0) network.parameters[index] = random.next() - 0.3;
@@ -52,7 +52,7 @@ test('has the loss of random guessing when all weights are zero', () => {
   expect(network.backpropagate(images, 0, 1)).toBeCloseTo(Math.log(3), 12);
 });
 
-test('keeps the loss finite for large scores and propagates NaN from the hidden layer', () => {
+test('keeps the loss finite for large scores, and propagates NaN from the hidden layer', () => {
   const network = createTestNetwork();
   const outputBiases = network.parameters.subarray(-3);
   outputBiases.set([1e6, 0, 0]);
@@ -69,7 +69,7 @@ test('predicts the class with the highest score', () => {
   expect(network.classify(images, 0)).toBe(1);
 });
 
-test('steps against the mean gradient with momentum and clears the gradients', () => {
+test('moves the parameters against the mean gradient with momentum, and clears the gradients', () => {
   const network = createNetwork({ inputs: 1, hidden: 1, outputs: 1 }, createRandom(3, 0));
   const velocity = new Float32Array(4);
   const settings = { learningRate: 0.5, momentum: 0.75, batchSize: 2 };
@@ -83,7 +83,7 @@ test('steps against the mean gradient with momentum and clears the gradients', (
   expect([...velocity]).toEqual([1.5, 0, 0, 0]);
 });
 
-test('initialises weights at random with both signs, depending on the seed', () => {
+test('initialises weights with random values of both signs that depend on the seed', () => {
   const weights = createNetwork(shape, createRandom(3, 0)).parameters.subarray(0, 30);
   const otherSeed = createNetwork(shape, createRandom(4, 0)).parameters.subarray(0, 30);
   expect(weights).not.toEqual(otherSeed);

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { createReporter, type Progress } from '../../../../examples/digits/progress.ts';
 
-/** Runs steps of these durations after the first `startStep` steps. Returns the step and the speed in each report. */
+/** Runs steps with these durations, in ms, from `startStep` on. Returns the step and the speed of each report. */
 function reportSteps(stepsMs: readonly number[], { startStep = 0, totalSteps = 1_000_000 } = {}) {
   let clockMs = 5000;
   const reports: Progress[] = [];
@@ -18,7 +18,7 @@ function repeat(stepMs: number, count: number): number[] {
   return Array.from({ length: count }, () => stepMs);
 }
 
-test('reports the first step and then four times a second', () => {
+test('reports the first step, and then four times a second', () => {
   expect(reportSteps(repeat(10, 100)).steps).toEqual([1, 26, 51, 76]);
   expect(reportSteps(repeat(10, 30), { startStep: 500 }).steps).toEqual([501, 526]);
 });
@@ -31,7 +31,7 @@ test('always reports the last step', () => {
   expect(reportSteps(repeat(10, 30), { totalSteps: 30 }).steps).toEqual([1, 26, 30]);
 });
 
-test('computes the speed from the steps of this attempt and stays finite without elapsed time', () => {
+test('computes the speed from the steps after the start step, and returns 0 when no time has passed', () => {
   const { speeds } = reportSteps(repeat(10, 1000), { startStep: 500 });
   expect(new Set(speeds)).toEqual(new Set([100]));
   expect(reportSteps(repeat(0, 2), { totalSteps: 2 }).speeds).toEqual([0, 0]);

@@ -6,14 +6,14 @@ function takeNumbers(seed: number, stream: number): number[] {
   return Array.from({ length: 1000 }, () => random.next());
 }
 
-test('yields equal numbers only for equal seeds and streams', () => {
+test('returns equal numbers only for equal seeds and streams', () => {
   expect(takeNumbers(7, 1)).toEqual(takeNumbers(7, 1));
   expect(takeNumbers(7, 1)).not.toEqual(takeNumbers(7, 2));
   expect(takeNumbers(7, 1)).not.toEqual(takeNumbers(8, 1));
   expect(takeNumbers(7, 1)).not.toEqual(takeNumbers(1, 7));
 });
 
-test('yields numbers evenly spread over [0, 1)', () => {
+test('returns numbers that are evenly distributed over [0, 1)', () => {
   const numbers = takeNumbers(0, 0);
   const tenths = Array.from(
     { length: 10 },
@@ -23,7 +23,7 @@ test('yields numbers evenly spread over [0, 1)', () => {
   expect(Math.min(...tenths)).toBeGreaterThan(70);
 });
 
-test('shuffles every index exactly once into another order', () => {
+test('returns each index exactly once, in another order', () => {
   const inOrder = Array.from({ length: 200 }, (_, index) => index);
   const order = [...shuffleIndices(200, createRandom(7, 1))];
   expect(order).not.toEqual(inOrder);

@@ -21,7 +21,7 @@ async function prepare(changes: Record<string, unknown> = {}) {
   return { output, argv: ['--config', config, '--output', output, '--data', await makeDataFolder()] };
 }
 
-/** Runs a training with a clock that advances one second at each reading, so that each periodic check is due. */
+/** Runs a training whose clock advances one second at each reading, so that each periodic check is due. */
 async function runDigits(argv: readonly string[], ports: Partial<CommandPorts> = {}) {
   const printed: string[] = [];
   const errors: string[] = [];
@@ -36,7 +36,7 @@ async function runDigits(argv: readonly string[], ports: Partial<CommandPorts> =
   return { code, printed, errors };
 }
 
-/** Requests one checkpoint after this step. The training calls the returned function once per step. */
+/** Returns a function that requests a checkpoint after this step. The training calls this function once per step. */
 function requestAfter(step: number): () => boolean {
   let steps = 0;
   return () => {
@@ -62,8 +62,8 @@ async function startUploadServer(status = 200) {
 }
 
 /**
- * Returns only the weights of the last checkpoint, because its header contains the seconds and the checksum depends on
- * them. The file ends with weights and velocities of 4 bytes each, and a checksum of 32 bytes.
+ * Returns only the weights and velocities of the last checkpoint, because its header contains the training time. The
+ * file ends with a weight and a velocity of 4 bytes per parameter, and a checksum of 32 bytes.
  */
 async function weightsOf(output: string): Promise<string> {
   const parameters = 25 * 6 + 6 + 6 * 10 + 10;
@@ -72,7 +72,7 @@ async function weightsOf(output: string): Promise<string> {
 }
 
 describe('a requested checkpoint', () => {
-  test('writes a requested checkpoint after the current step and uploads it immediately', async () => {
+  test('writes a requested checkpoint after the current step, and uploads it immediately', async () => {
     const { argv, output } = await prepare();
     const { uploads, destination } = await startUploadServer();
     const { code, printed } = await runDigits(argv, { consumeSaveRequest: requestAfter(7), destination });
@@ -104,7 +104,7 @@ describe('a requested checkpoint', () => {
     expect(await weightsOf(resumed.output)).toBe(await weightsOf(plain.output));
   });
 
-  test('keeps a checkpoint that cannot be uploaded and continues the training', async () => {
+  test('keeps a checkpoint that cannot be uploaded, and continues the training', async () => {
     const { argv, output } = await prepare();
     const { destination } = await startUploadServer(503);
     const { code, errors } = await runDigits(argv, { consumeSaveRequest: requestAfter(3), destination });
@@ -115,7 +115,7 @@ describe('a requested checkpoint', () => {
 });
 
 describe('samples', () => {
-  test('draws samples when sample.now appears and deletes that file', async () => {
+  test('draws samples when sample.now exists, and deletes that file', async () => {
     const { argv, output } = await prepare();
     const { uploads, destination } = await startUploadServer();
     await writeFile(join(output, 'sample.now'), '');
@@ -126,11 +126,11 @@ describe('samples', () => {
     expect(await readdir(join(output, 'samples'))).toEqual(['sample-000001.png']);
     expect(await readdir(output)).not.toContain('sample.now');
     const png = await readFile(join(output, 'samples', 'sample-000001.png'));
-    // The picture shows forty images of 5 x 5 pixels.
+    // The size of a picture of forty images with 5 x 5 pixels.
     expect([png.readUInt32BE(16), png.readUInt32BE(20)]).toEqual([94, 88]);
   });
 
-  test('draws samples after each epoch only when the config asks for them', async () => {
+  test('draws samples after each epoch only with samples: true in the config', async () => {
     const { argv, output } = await prepare({ samples: true });
     await runDigits(argv);
     expect(await readdir(join(output, 'samples'))).toEqual([
@@ -143,7 +143,7 @@ describe('samples', () => {
     expect(await readdir(withoutSamples.output)).not.toContain('samples');
   });
 
-  test('reports samples that cannot be written and continues the training', async () => {
+  test('reports samples that cannot be written, and continues the training', async () => {
     const { argv, output } = await prepare();
     await writeFile(join(output, 'sample.now'), '');
     await writeFile(join(output, 'samples'), 'a file in place of the folder');
@@ -163,7 +163,7 @@ describe('samples', () => {
   });
 });
 
-test('uploads a checkpoint on SIGUSR1 during training and still stops on SIGTERM', async () => {
+test('saves a checkpoint on SIGUSR1 during training, and still stops on SIGTERM', async () => {
   const { argv, output } = await prepare({ epochs: 1000, batch_size: 1, hidden: 512 });
   const entry = new URL('../../../../examples/digits/train.ts', import.meta.url).pathname;
   const child = spawn(process.execPath, [entry, ...argv], { stdio: ['ignore', 'pipe', 'inherit'] });

@@ -10,7 +10,7 @@ interface Chunk {
   readonly isChecksumValid: boolean;
 }
 
-/** Splits a PNG file into its chunks and checks their checksums. */
+/** Splits a PNG file into its chunks, and checks the checksum of each chunk. */
 function chunksOf(file: Buffer): readonly Chunk[] {
   const chunks: Chunk[] = [];
   // A PNG file starts with a signature of 8 bytes. Each chunk has a length, a name, data and a checksum.
@@ -32,7 +32,7 @@ const colourAt = ({ width, pixels }: Picture, x: number, y: number): readonly nu
 ];
 
 describe('encodePng', () => {
-  test('encodes the size, the pixels row by row and valid checksums', () => {
+  test('encodes the size and the pixels row by row, with valid checksums', () => {
     const file = encodePng({
       width: 2,
       height: 2,
@@ -55,18 +55,18 @@ describe('drawSample', () => {
   const { test: digits } = makeDigits();
   const correctLabel = (image: number): number => digits.labels[image] ?? 0;
 
-  test('draws at most a hundred images, ten per row, with a guess below each', () => {
+  test('draws at most a hundred images, ten per row, with the predicted digit below each image', () => {
     const { width, height, pixels } = drawSample(digits, (_images, image) => correctLabel(image));
     const rows = Math.ceil(Math.min(100, digits.images.count) / 10);
     expect([width, height]).toEqual([4 + 10 * (SIDE + 4), 4 + rows * (SIDE + 12 + 4)]);
     expect(pixels).toHaveLength(3 * width * height);
   });
 
-  test('tints wrongly classified images and draws their guess in another colour', () => {
+  test('tints wrongly classified images, and draws their predicted digit in another colour', () => {
     const picture = drawSample(digits, (_images, image) =>
       image === 1 ? (correctLabel(1) + 1) % 10 : correctLabel(image),
     );
-    /** The colours of an image and its guess. */
+    /** Returns the colours of an image and its predicted digit. */
     const coloursOf = (image: number) => {
       const colours = new Set<string>();
       const left = 4 + image * (SIDE + 4);
@@ -74,7 +74,7 @@ describe('drawSample', () => {
         for (let x = left; x < left + SIDE; x++) colours.add(colourAt(picture, x, y).join());
       return colours;
     };
-    // The dark red of a wrong image, and the green and red of its guess.
+    // Dark red tints a wrong image. The predicted digit is green when correct, and red when wrong.
     expect([coloursOf(0).has('127,29,29'), coloursOf(1).has('127,29,29')]).toEqual([false, true]);
     expect([coloursOf(0).has('74,222,128'), coloursOf(1).has('248,113,113')]).toEqual([true, true]);
   });

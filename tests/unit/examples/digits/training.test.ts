@@ -15,7 +15,7 @@ const digits = makeDigits();
 const shape = { inputs: SIDE * SIDE, hidden: makeConfig().hidden, outputs: 10 };
 const TOTAL_STEPS = 24;
 
-/** Trains with a clock that advances 100 ms at each reading. Stops after `stopAfter` steps. */
+/** Trains with a clock that advances 100 ms at each reading. Aborts the training when it saves step `stopAfter`. */
 async function trainOn(
   config: TrainingConfig,
   { start, stopAfter }: { start?: TrainingState; stopAfter?: number } = {},
@@ -51,7 +51,7 @@ function throughFile(state: TrainingState): TrainingState {
 }
 
 describe('training', () => {
-  test('saves a checkpoint at every interval and at the end, and reports each epoch', async () => {
+  test('saves a checkpoint at each interval and at the end, and reports the accuracy of each epoch', async () => {
     const { outcome, saves, accuracies, reports } = await trainOn(makeConfig({ checkpointEvery: 10 }));
     expect(saves.map(state => state.step)).toEqual([10, 20, TOTAL_STEPS]);
     expect(accuracies.length).toBe(3);
@@ -68,7 +68,7 @@ describe('training', () => {
     expect(outcome.kind === 'finished' && outcome.accuracy).toBeGreaterThan(0.85);
   });
 
-  // Steps in the first epoch, at its end, in the next epoch, just before the last step, and at the end.
+  // Steps before and in the first epoch, at its end, in the next epoch, before the last step, and at the end.
   test.for([0, 3, 8, 13, 23, 24])(
     'reaches exactly the same weights when resumed after step %i',
     async stopAfter => {
@@ -109,7 +109,7 @@ describe('training', () => {
     expect(first.saves[0]!.parameters).not.toEqual(second.saves[0]!.parameters);
   });
 
-  test('stops when the loss diverges, without saving that state', async () => {
+  test('stops a training whose loss diverges, and saves no state', async () => {
     const { outcome, saves } = await trainOn(makeConfig({ learningRate: 100, finalLearningRate: 100 }));
     expect(outcome).toMatchObject({ kind: 'diverged', learningRate: 100 });
     expect(outcome.kind === 'diverged' && outcome.symptom).toMatch(
@@ -121,7 +121,7 @@ describe('training', () => {
   test('does not save overflowed weights before the loss shows the overflow', async () => {
     const healthy = (await trainOn(makeConfig(), { stopAfter: 0 })).saves[0]!;
     const velocity = healthy.velocity.slice();
-    // The hidden unit is never active, so the loss does not depend on its weights.
+    // The hidden unit is never active, so the loss does not depend on its infinite weight.
     const parameters = healthy.parameters.slice();
     parameters[shape.inputs * shape.hidden] = -1e30;
     velocity[0] = Number.POSITIVE_INFINITY;
@@ -135,7 +135,7 @@ describe('training', () => {
 describe('the schedule', () => {
   const schedule = createSchedule(makeConfig(), 60);
 
-  test('visits every image once per epoch, in a different order each time', () => {
+  test('visits each image once per epoch, and in a different order in each epoch', () => {
     const orders = [0, 8].map(first =>
       Array.from({ length: 8 }, (_, index) => [...schedule.batchAt(first + index)]).flat(),
     );
@@ -145,7 +145,7 @@ describe('the schedule', () => {
     expect(schedule.batchAt(7).length).toBe(4);
   });
 
-  test('changes the learning rate linearly from the first to the last step', () => {
+  test('changes the learning rate linearly from the first step to the last step', () => {
     const rates = [0, 11.5, 23].map(schedule.learningRateAt);
     expect(rates[0]).toBe(0.1);
     expect(rates[1]).toBeCloseTo(0.055, 12);

@@ -6,7 +6,7 @@ import { AuditEntry, type AuditFault } from '../../../../protocol/admin-api.ts';
 import { auditFilter, bookOf, testSeal, wholeTrail } from '../../../support/seal.ts';
 import { makeRow } from './builders.ts';
 
-/** Creates this many valid rows. */
+/** Creates `count` rows with valid seals. */
 function makeRows(count: number): AuditRow[] {
   const rows: AuditRow[] = [];
   for (let seq = 1; seq <= count; seq++) {
@@ -95,7 +95,7 @@ describe('verifying a changed trail', () => {
     },
   );
 
-  test('changes every column of a row in these tests', () => {
+  test('has a change case for every column of an audit row', () => {
     expect(new Set([...Object.keys(columns), 'seq'])).toEqual(new Set(Object.keys(makeRow())));
   });
 
@@ -104,14 +104,14 @@ describe('verifying a changed trail', () => {
     expect(await verify(rows)).toEqual(invalidAt(seq - 1, seq, 'the row is missing'));
   });
 
-  test('detects a removed row when the later ones are renumbered', async () => {
+  test('detects a removed row when the later rows are renumbered', async () => {
     const rows = makeRows(5)
       .filter(({ seq }) => seq !== 3)
       .map((row, index) => ({ ...row, seq: index + 1 }));
     expect(await verify(rows, 4)).toEqual(invalidAt(2, 3, 'the row was changed'));
   });
 
-  test('detects an inserted row when the later ones are renumbered', async () => {
+  test('detects an inserted row when the later rows are renumbered', async () => {
     const [first, second, ...others] = makeRows(5);
     if (first === undefined || second === undefined) throw new Error('there are no rows');
     const renumbered = others.map(row => ({ ...row, seq: row.seq + 1 }));
@@ -121,12 +121,15 @@ describe('verifying a changed trail', () => {
     );
   });
 
-  test.each([0, -1, -1e15])('detects a row with number %d that was inserted before the first', async seq => {
-    const rows = makeRows(3);
-    expect(await verify([makeRow({ seq, hash: testSeal(null, makeRow({ seq })) }), ...rows])).toEqual(
-      invalidAt(0, seq, 'the row was inserted'),
-    );
-  });
+  test.each([0, -1, -1e15])(
+    'detects a row with number %d that was inserted before the first row',
+    async seq => {
+      const rows = makeRows(3);
+      expect(await verify([makeRow({ seq, hash: testSeal(null, makeRow({ seq })) }), ...rows])).toEqual(
+        invalidAt(0, seq, 'the row was inserted'),
+      );
+    },
+  );
 
   test('detects a row appended at the end', async () => {
     const rows = makeRows(3);
@@ -222,7 +225,7 @@ describe('comparing the trail with a witness', () => {
   const rows = makeRows(6);
   const marks = rows.map(({ seq, hash }) => ({ seq, hash }));
 
-  test('finds every row that the witness knows', () => {
+  test('accepts a trail that has every row of the witness', () => {
     expect(bookOf(trailOf(rows), testSeal).compare(marks)).toEqual({
       checked: 6,
       removed: 0,
@@ -240,7 +243,7 @@ describe('comparing the trail with a witness', () => {
     expect(forged).toMatchObject({ checked: 0, first_bad: { seq: 2, code: 'head_rolled_back' } });
   });
 
-  test('skips rows that retention removed, and uses the anchor for the last one', () => {
+  test('skips rows that retention removed, and compares the last of them with the anchor', () => {
     const anchor = { seq: 3, hash: rows[2]?.hash ?? '', at: 3_000, seal: '' };
     const trail = { ...trailOf(rows.slice(3)), anchor: () => anchor };
     expect(bookOf(trail, testSeal).compare(marks)).toEqual({ checked: 4, removed: 2, first_bad: null });

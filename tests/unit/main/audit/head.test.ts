@@ -10,8 +10,9 @@ import { makeRow } from './builders.ts';
 interface TestTrail extends AuditTrail {
   readonly rows: AuditRow[];
   grow(count: number): void;
-  // Removes the rows from `seq` on. New rows then get their numbers again.
+  // Removes row `seq` and all later rows. New rows then reuse their numbers.
   cut(seq: number): void;
+  // Removes row `seq` and all earlier rows, and sets the anchor, as retention does.
   trimTo(seq: number): void;
 }
 
@@ -76,7 +77,7 @@ const seqIn = ({ text }: TestFile): number | null =>
   text === null ? null : (JSON.parse(text) as { readonly seq: number }).seq;
 
 describe('head of the trail', () => {
-  test('writes the head at the start, within five seconds of new rows, and at the stop', async () => {
+  test('writes the head on start, within five seconds of new rows, and on stop', async () => {
     const [trail, file] = [openTrail(3), openFile()];
     const { keeper, clock, verify } = startKeeper(trail, file);
     expect(seqIn(file)).toBe(3);
@@ -101,7 +102,7 @@ describe('head of the trail', () => {
     expect(await verify()).toEqual({ valid: true, checked: 0, first_bad: null, head: null, anchor: null });
   });
 
-  test('accepts a head that is behind the rows after a killed process', async () => {
+  test('accepts a head that is older than the newest row after the process was killed', async () => {
     const [trail, file] = [openTrail(0), openFile()];
     startKeeper(trail, file);
     trail.grow(4);
@@ -110,7 +111,7 @@ describe('head of the trail', () => {
     expect(await verify()).toMatchObject({ valid: true, checked: 4, head: { seq: 4 } });
   });
 
-  test('detects a trail that was cut off together with its counter, also after a restart', async () => {
+  test('detects removed newest rows when the row counter was reset, too, before and after a restart', async () => {
     const [trail, file] = [openTrail(5), openFile()];
     const { verify, keeper, clock } = startKeeper(trail, file);
     trail.cut(4);
@@ -126,7 +127,7 @@ describe('head of the trail', () => {
     expect(await startKeeper(trail, file).verify()).toMatchObject(missing);
   });
 
-  test('detects a trail that was cut off and has grown again', async () => {
+  test('detects removed newest rows after new rows reused their numbers', async () => {
     const [trail, file] = [openTrail(5), openFile()];
     const { verify, clock } = startKeeper(trail, file);
     trail.cut(4);
@@ -183,7 +184,7 @@ describe('head of the trail', () => {
     });
   });
 
-  test('detects an unreadable head, and warns when the disk refuses to write it', async () => {
+  test('reports an unreadable head as invalid, and logs a warning when the head cannot be written', async () => {
     const file = openFile();
     file.fails = true;
     expect((await startKeeper(openTrail(5), file).verify()).valid).toBe(false);
@@ -197,7 +198,7 @@ describe('head of the trail', () => {
     expect(await verify()).toMatchObject({ valid: true, checked: 6, head: { seq: 5 } });
   });
 
-  test('moves the head to a replaced trail once that is accepted', async () => {
+  test('moves the head to a replaced trail after acceptTrail', async () => {
     const [trail, file] = [openTrail(5), openFile()];
     startKeeper(trail, file).keeper.stop();
     trail.cut(3);
@@ -261,7 +262,7 @@ describe('verifying a range of rows', () => {
     [9, null, 0],
     [4, 2, 0],
     [3, 99, 4],
-  ])('verifies the range from %j to %j, %d rows', async (from, to, checked) => {
+  ])('verifies the range from %j to %j (%d rows)', async (from, to, checked) => {
     const verdict = await verify(openTrail(6), from, to);
     expect(verdict).toMatchObject(
       to === 99 ? { valid: true, checked } : { valid: true, checked, first_bad: null },
@@ -276,7 +277,7 @@ describe('verifying a range of rows', () => {
     expect(await verify(trail, 2, 2)).toMatchObject({ valid: false, first_bad: { seq: 2 } });
   });
 
-  test('verifies only the rows of a range that retention has left', async () => {
+  test('verifies only the rows of a range that retention has not removed', async () => {
     const trail = openTrail(6);
     trail.trimTo(3);
     expect(await verify(trail, 1, 5)).toMatchObject({ valid: true, checked: 2 });

@@ -97,7 +97,7 @@ test('opens a new trail, and reopens it after a kill and after a stop, without a
   expect(fixture.logged).toEqual([]);
 });
 
-test('records a missing head once and starts a new one', async () => {
+test('records a missing head once and starts a new head', async () => {
   const fixture = openFixture();
   await (await fixture.open()).stop();
   await fixture.appendRows(2);
@@ -115,7 +115,7 @@ test('records a missing head once and starts a new one', async () => {
   expect(await audit.book.verify({ from: 4, to: null })).toMatchObject({ valid: true });
 });
 
-test('records a missing head even when all rows are missing, too', async () => {
+test('records a missing head even when all audit rows are missing', async () => {
   const fixture = openFixture();
   await fixture.store.write(tx => tx.appendEvent({ kind: 'queue', type: 'queue.paused' }, 0));
   const audit = await fixture.open();
@@ -123,7 +123,7 @@ test('records a missing head even when all rows are missing, too', async () => {
   expect(await audit.book.verify(wholeTrail)).toMatchObject({ first_bad: { seq: 1, code: 'head_lost' } });
 });
 
-test('records a restored backup with the rows that it lost, and moves the head to it', async () => {
+test('records a restored backup with the range of lost rows, and moves the head to the restored trail', async () => {
   const fixture = openFixture();
   await (await fixture.open()).stop();
   await fixture.appendRows(2);
@@ -163,7 +163,7 @@ interface RestoreRow {
   readonly head?: object | null;
 }
 
-// Creates the state after a crash during a restore: a new trail, beside the head of the trail that it replaced.
+// Creates the state after a crash during a restore: a new trail beside the head of the replaced trail.
 async function openReplaced({ type = 'audit.restored', head }: RestoreRow = {}): Promise<Fixture> {
   const before = openFixture();
   await before.appendRows(5);
@@ -184,7 +184,7 @@ async function openReplaced({ type = 'audit.restored', head }: RestoreRow = {}):
   return fixture;
 }
 
-test('accepts the head of the replaced trail when the sealed newest row names it, and only once', async () => {
+test('accepts the head of a replaced trail when the sealed newest row names that head', async () => {
   const fixture = await openReplaced();
   const audit = await fixture.open();
   expect(newestRow(fixture)).toMatchObject({ seq: 3, type: 'audit.restored' });
@@ -212,7 +212,7 @@ test.each<[string, RestoreRow]>([
   expect(fixture.file.text).toBe(text);
 });
 
-test('reports a broken trail when rows follow, or the head has another seal', async () => {
+test('reports a broken trail when rows follow the restore row, or the head has an invalid seal', async () => {
   const continued = await openReplaced();
   await continued.appendRows(1);
   await continued.open();
@@ -246,7 +246,7 @@ test('treats an unreadable head as missing', async () => {
   expect(JSON.parse(newestRow(fixture)?.details ?? '')).toEqual({ newest: 1, head: null });
 });
 
-test('logs a trail that was cut off, and starts anyway', async () => {
+test('logs audit.broken when the newest rows are missing, and starts anyway', async () => {
   const fixture = openFixture();
   await (await fixture.open()).stop();
   await fixture.appendRows(3);
@@ -257,7 +257,7 @@ test('logs a trail that was cut off, and starts anyway', async () => {
   expect(await audit.book.verify(wholeTrail)).toMatchObject({ valid: false });
 });
 
-test('starts when a full disk refuses the record of a missing head', async () => {
+test('starts when a full disk prevents the record of a missing head', async () => {
   const fixture = openFixture();
   await fixture.appendRows(1);
   const fullStore = { ...fixture.store, write: () => Promise.reject(new Error('full')) };
@@ -267,13 +267,13 @@ test('starts when a full disk refuses the record of a missing head', async () =>
     first_bad: { code: 'head_lost' },
   });
   expect(fixture.logged).toEqual(['audit.head_lost', 'audit.not_told']);
-  // A new head would hide that the old one is missing. So none is written, and the next start records the loss.
+  // A new head would hide that the old head is missing. So no head is written, and the next start records the loss.
   expect(fixture.file.text).toBeNull();
   await fixture.open();
   expect(newestRow(fixture)).toMatchObject({ type: 'audit.head_lost' });
 });
 
-test('counts and lists a large trail in pages', async () => {
+test('counts and exports a large trail in pages', async () => {
   const fixture = openFixture();
   await fixture.appendRows(1_100);
   const { book } = await fixture.open();
@@ -290,11 +290,9 @@ test('counts and lists a large trail in pages', async () => {
     first_at: null,
     last_at: null,
   });
-  const portions = [...book.export(noFilter)];
-  expect(portions.map(({ length }) => length)).toEqual([500, 500, 101]);
-  expect(portions.flat().map(({ seq }) => seq)).toEqual(
-    Array.from({ length: 1_101 }, (_, index) => index + 1),
-  );
+  const pages = [...book.export(noFilter)];
+  expect(pages.map(({ length }) => length)).toEqual([500, 500, 101]);
+  expect(pages.flat().map(({ seq }) => seq)).toEqual(Array.from({ length: 1_101 }, (_, index) => index + 1));
   expect([...book.export({ ...noFilter, type: 'job.*' })]).toEqual([]);
 });
 
@@ -307,7 +305,7 @@ function createMemoryWitness(marks: { readonly seq: number; readonly hash: strin
   };
 }
 
-test('records a rollback once when the newest row of a witness is missing', async () => {
+test('records a rollback once when the trail lacks the newest row that a witness recorded', async () => {
   const fixture = openFixture();
   const witnesses = [createMemoryWitness([{ seq: 9, hash: 'f'.repeat(64) }])];
   await fixture.appendRows(2);
@@ -333,7 +331,7 @@ test('records a rollback once when the newest row of a witness is missing', asyn
   expect(newestRow(fixture)).toMatchObject({ seq: 4 });
 });
 
-test('opens without a warning when the trail has the newest row of its witness', async () => {
+test('opens without a warning when the trail has the newest row that its witness recorded', async () => {
   const fixture = openFixture();
   const marks: { seq: number; hash: string }[] = [];
   await fixture.appendRows(3);
@@ -346,7 +344,7 @@ test('opens without a warning when the trail has the newest row of its witness',
   expect(fixture.logged).toEqual([]);
 });
 
-test('does not report a rollback when a restored backup lacks the row of a witness', async () => {
+test('does not report a rollback when a restored backup lacks a row that a witness recorded', async () => {
   const fixture = openFixture();
   await fixture.appendRows(1);
   await fixture.open({

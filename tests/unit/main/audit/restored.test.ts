@@ -13,7 +13,7 @@ const head: SealedMark = { seq: 90, hash: 'of-ninety', at: 1_000, seal: 'valid' 
 const keeper = { head: () => head, matchesTrail: () => false, isSealed: () => true };
 const detailsWithHead = JSON.stringify({ head: { seq: 90, hash: 'of-ninety' } });
 
-/** Creates a restore row sealed after a row or anchor with the hash `before`; null makes it the first row. */
+/** Creates a restore row whose seal covers `before`, the previous hash. Null makes it the first row of the trail. */
 function makeRestoreRow(before: string | null, details: string): AuditRow {
   const row = makeRow({ seq: 7, type: 'audit.restored', details });
   return { ...row, hash: testSeal(before, row) };
@@ -43,7 +43,7 @@ test.each(['null', '7', '{}', '{"head":null}', '{"head":{"seq":90}}', 'no JSON']
   },
 );
 
-test('rejects a trail without rows, and describes it with null', () => {
+test('rejects an empty trail, and describes a trail by its newest row and its head', () => {
   expect(isRecorded(trailOf([]))).toBe(false);
   expect(describeTrail(trailOf([]), null)).toEqual({ was: null, head: null });
   expect(describeTrail(trailOf([makeRow({ seq: 6, hash: 'of-six' })]), head)).toEqual({

@@ -13,7 +13,7 @@ interface Fixture {
   readonly store: Store;
   readonly clock: VirtualClock;
   readonly warnings: readonly string[];
-  // Writes this number of rows, dated this number of days ago.
+  // Writes `count` rows that are dated `daysAgo` days ago.
   write(daysAgo: number, count: number): Promise<void>;
   start(days: number | null): ReturnType<typeof startRetention>;
 }
@@ -48,7 +48,7 @@ const storedSeqs = ({ store }: Fixture): readonly number[] =>
   store.audit.after(0, 9_999).map(({ seq }) => seq);
 
 describe('startRetention', () => {
-  test('removes older rows, leaves an anchor and records the count', async () => {
+  test('removes rows older than the retention period, leaves an anchor and records the count', async () => {
     const fixture = openFixture();
     await fixture.write(40, 3);
     await fixture.write(10, 2);
@@ -69,7 +69,7 @@ describe('startRetention', () => {
     await retention.stop();
   });
 
-  test('runs every six hours and continues where it stopped', async () => {
+  test('removes expired rows every six hours until it is stopped', async () => {
     const fixture = openFixture();
     await fixture.write(29.9, 3);
     await fixture.write(0, 1);
@@ -106,13 +106,13 @@ describe('startRetention', () => {
     expect(fixture.warnings).toEqual([]);
   });
 
-  test('removes rows in portions and never the newest row', async () => {
+  test('removes rows in batches and never removes the newest row', async () => {
     const fixture = openFixture();
     await fixture.write(29, 2_500);
     const retention = fixture.start(1);
     await fixture.clock.advance(60_000);
     await retention.stop();
-    // Each portion writes a row about the removal, so the last old row is no longer the newest one and can be removed.
+    // Each batch writes a row about the removal. So the last old row is no longer the newest row and can be removed.
     expect(storedSeqs(fixture)).toEqual([2_501, 2_502, 2_503]);
     expect((await bookOf(fixture.store.audit).verify(wholeTrail)).valid).toBe(true);
   });
@@ -158,7 +158,7 @@ describe('startRetention', () => {
     expect(storedSeqs(fixture)).toEqual([1, 2, 3, 4, 5]);
   });
 
-  test('logs a failed removal, and can be stopped during the removal', async () => {
+  test('logs a failed removal of rows, and can be stopped during the removal', async () => {
     const fixture = openFixture();
     await fixture.write(40, 2);
     await fixture.write(0, 1);
@@ -187,7 +187,7 @@ describe('startRetention', () => {
     expect(storedSeqs(fixture)).toEqual([1, 2, 3]);
   });
 
-  test('can be stopped between two portions', async () => {
+  test('can be stopped between two batches', async () => {
     const fixture = openFixture();
     await fixture.write(40, 1_500);
     await fixture.write(0, 1);
@@ -230,7 +230,7 @@ describe('startRetention', () => {
     expect(storedSeqs(fixture)).toEqual([1, 2, 3]);
   });
 
-  test('does nothing for an empty trail', async () => {
+  test('removes nothing from an empty trail', async () => {
     const fixture = openFixture();
     const retention = fixture.start(30);
     await fixture.clock.advance(60_000);
@@ -239,7 +239,7 @@ describe('startRetention', () => {
   });
 });
 
-test('removes rows only up to an anchor, which never moves back', async () => {
+test('rejects an anchor that is older than the stored anchor', async () => {
   const fixture = openFixture();
   await fixture.write(40, 5);
   const mark = (seq: number) => {

@@ -35,7 +35,7 @@ function openFixture(options: { readonly rows?: number; readonly respond?: () =>
   };
 }
 
-test('notifies the witness at the start, at most once a minute, and at the stop', async () => {
+test('notifies the witness on start, at most once a minute, and on stop', async () => {
   const fixture = openFixture();
   await fixture.clock.settle();
   for (let second = 0; second < 120; second += 5) {
@@ -48,7 +48,7 @@ test('notifies the witness at the start, at most once a minute, and at the stop'
   expect(fixture.notifiedSeqs().at(-1)).toBe(26);
 });
 
-test('notifies the witness early after five hundred rows, and never without new rows', async () => {
+test('notifies the witness early after 500 new rows, and never without new rows', async () => {
   const fixture = openFixture();
   await fixture.clock.settle();
   fixture.add(500);
@@ -59,7 +59,7 @@ test('notifies the witness early after five hundred rows, and never without new 
   expect(fixture.notifiedSeqs()).toEqual([1, 501]);
 });
 
-test('logs a failing witness once and tries again', async () => {
+test('logs a failing witness once and retries', async () => {
   let isWorking = false;
   const fixture = openFixture({
     respond: () => (isWorking ? Promise.resolve() : Promise.reject(new Error('full'))),
@@ -71,7 +71,7 @@ test('logs a failing witness once and tries again', async () => {
   expect(fixture.notifiedSeqs()).toEqual([1]);
 });
 
-test('gives up on an unresponsive witness after ten seconds, and does not delay the stop', async () => {
+test('aborts a call to an unresponsive witness after ten seconds, and does not delay the stop', async () => {
   const fixture = openFixture({ respond: () => new Promise(() => {}) });
   await fixture.clock.advance(10_000);
   expect(fixture.logged).toEqual(['audit.witness_failed']);

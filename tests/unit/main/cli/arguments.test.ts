@@ -42,11 +42,11 @@ describe('wholeNumber and decimal', () => {
 });
 
 describe('addLabel', () => {
-  test('collects labels, with the value after the first =', () => {
+  test('collects labels and splits each label at the first =', () => {
     expect(addLabel('team=', addLabel('gpu=a100=*'))).toEqual({ gpu: 'a100=*', team: '' });
   });
 
-  test('keeps a label named __proto__, so that it is refused later', () => {
+  test('keeps a label named __proto__ so that validation can refuse it', () => {
     expect(Object.keys(addLabel('__proto__=x'))).toEqual(['__proto__']);
   });
 
@@ -69,11 +69,11 @@ describe('addChange', () => {
     });
   });
 
-  test('reads a label with = first, whose value may end with a dash', () => {
+  test('sets a label when the argument contains =, even if the value ends with a dash', () => {
     expect(collectChanges('a=b-', 'c-=d', 'e--')).toEqual({ set: { a: 'b-', 'c-': 'd' }, removed: ['e-'] });
   });
 
-  test.each(['gpu', '', '-', '=a', '=-'])('refuses "%s" as a change of labels', value => {
+  test.each(['gpu', '', '-', '=a', '=-'])('refuses "%s" as a label change', value => {
     expect(() => collectChanges(value)).toThrow('KEY=VALUE to set a label, or KEY-');
   });
 
@@ -85,7 +85,7 @@ describe('addChange', () => {
   });
 });
 
-test('accepts only known words in a list', () => {
+test('accepts only known words in a comma-separated list', () => {
   const read = wordsAmong('fruit', ['apple', 'pear']);
   expect(read('pear, apple')).toEqual(['pear', 'apple']);
   expect(() => read('pear,plum')).toThrow('Unknown fruit "plum". Known: apple, pear');
@@ -96,7 +96,7 @@ test.each([
   ['CRITICAL', 40],
   ['0', 0],
   ['50', 50],
-])('reads the priority %s', (text, priority) => {
+])('reads the priority %s as %d', (text, priority) => {
   expect(priorityOf(text)).toBe(priority);
 });
 
@@ -104,7 +104,7 @@ test.each(['51', '-1', '1.5', '', 'asap', '007'])('refuses "%s" as a priority', 
   expect(() => priorityOf(text)).toThrow('0 to 50, or one of low, normal');
 });
 
-test('refuses a list with empty entries', () => {
+test('refuses a comma-separated list with empty entries', () => {
   expect(wordList('a, b')).toEqual(['a', 'b']);
   expect(() => wordList('a,,b')).toThrow('separated by commas');
 });
@@ -155,7 +155,7 @@ describe('readConfigArgument', () => {
     }
     return root;
   }
-  const simpletuner = JSON.stringify({
+  const simpleTunerConfig = JSON.stringify({
     model_family: 'flux',
     data_backend_config: 'config/multidatabackend.json',
     lycoris_config: 'config/lycoris_config.json',
@@ -163,19 +163,19 @@ describe('readConfigArgument', () => {
 
   test('includes the dataloader and other files that the config names', async () => {
     const root = createProject({
-      'config/lora/config.json': simpletuner,
+      'config/lora/config.json': simpleTunerConfig,
       'config/multidatabackend.json': '[{"id": "images"}]',
       'config/lycoris_config.json': '{"algo": "lokr"}',
     });
     expect(await readConfigArgument(join(root, 'config/lora/config.json'), { stdin: null })).toEqual({
       config_name: 'lora',
-      config: JSON.parse(simpletuner),
+      config: JSON.parse(simpleTunerConfig),
       dataloader: [{ id: 'images' }],
       files: { 'config/lycoris_config.json': '{"algo": "lokr"}' },
     });
   });
 
-  test('reads "-" from standard input, with the files beside the current folder', async () => {
+  test('reads the config "-" from standard input, and its files relative to the current folder', async () => {
     const stdin = () => Promise.resolve('model_family: flux\ndata_backend_config: data.json\n');
     const root = createProject({ 'data.json': '[{"id": "images"}]' });
     vi.spyOn(process, 'cwd').mockReturnValue(root);
@@ -190,15 +190,15 @@ describe('readConfigArgument', () => {
   test.each([
     [
       'is missing',
-      { 'config/lora.json': simpletuner },
+      { 'config/lora.json': simpleTunerConfig },
       /lora\.json names config\/multidatabackend\.json \(data_backend_config\), but the file is not in the current folder/,
     ],
     [
       'is not JSON',
-      { 'config/lora.json': simpletuner, 'config/multidatabackend.json': '[\n  {,}\n]' },
+      { 'config/lora.json': simpleTunerConfig, 'config/multidatabackend.json': '[\n  {,}\n]' },
       /names config\/multidatabackend\.json \(data_backend_config\), which is not valid: line 2, column 4: /,
     ],
-  ])('fails and names the referenced file that %s', async (_case, files, message) => {
+  ])('names the referenced file in the error when that file %s', async (_case, files, message) => {
     await expectFailure(join(createProject(files), 'config/lora.json'), message);
   });
 

@@ -55,7 +55,7 @@ describe('choose with no or several matches', () => {
     expect(chooseRig('twin')).toMatchObject({ ok: false, failure: { code: 2 } });
   });
 
-  test('names only some of many matches', () => {
+  test('lists at most five matches of an ambiguous id', () => {
     const many = Array.from({ length: 9 }, (_, n) => ({ id: `w_same${n}`, name: `rig-${n}` }));
     const choice = chooseRig('w_same', many);
     expect(choice.ok ? '' : choice.failure.message).toContain('rig-4 (w_same4) and 4 more. Give a longer id');

@@ -2,8 +2,7 @@
 import { describe, expect, test } from 'vitest';
 import { runTrainyard } from '../../../support/cli.ts';
 
-// Returns the completions, and a directive that says what the shell itself completes: `:` nothing, `:file` files,
-// `:folder` folders.
+// Returns the completions and a directive for the shell: `:` adds nothing, `:file` adds files, `:folder` adds folders.
 async function complete(words: readonly string[], shell = 'zsh') {
   const { code, out, err } = await runTrainyard(['__complete', shell, ...words]);
   expect([code, err]).toEqual([0, '']);
@@ -73,7 +72,7 @@ describe('completing words', () => {
     [['pools', 'create', 'gpu', '--file', ''], ':file'],
     [['server', '--data-dir', ''], ':folder'],
     [['server', '--data-dir=/t'], ':folder'],
-  ])('leaves %j to the shell', async (words, directive) => {
+  ])('leaves the completion of %j to the shell with the directive %s', async (words, directive) => {
     expect(await complete(words)).toEqual({ completions: [], directive });
   });
 
@@ -82,7 +81,7 @@ describe('completing words', () => {
     expect((await runTrainyard(['--help'])).out).not.toContain('__complete');
   });
 
-  test('completes the value after = in bash, which splits words there', async () => {
+  test('completes the value after = in bash, which splits words at =', async () => {
     const words = ['workers', 'create', 'x', '--label', 'gpu', '=', 'a100', '--type', '='];
     expect((await complete(words, 'bash')).completions).toEqual(['persistent', 'ephemeral']);
     expect((await complete([...words, 'e'], 'bash')).completions).toEqual(['ephemeral']);

@@ -34,7 +34,7 @@ const failureWith = (code: number, message: RegExp) => ({
 });
 
 describe('finding the orchestrator', () => {
-  test('uses the orchestrator of this machine with its token', () => {
+  test('uses the orchestrator on this machine and its token', () => {
     expect(createMachine().find()).toMatchObject({ ok: true, value: { url: localUrl, token: 'ta_local' } });
   });
 
@@ -48,7 +48,7 @@ describe('finding the orchestrator', () => {
     expect(find()).toMatchObject({ value: { url: 'http://file:1', token: 'ta_file' } });
   });
 
-  test('returns exit code 6 when no orchestrator runs here', () => {
+  test('returns exit code 6 when no orchestrator runs on this machine', () => {
     const env = { XDG_DATA_HOME: temporaryFolder(), XDG_CONFIG_HOME: '/nonexistent' };
     expect(findConnection({}, env)).toEqual(
       failureWith(6, /^No orchestrator uses the data folder .*trainyard server.*--url/),
@@ -64,7 +64,7 @@ describe('finding the orchestrator', () => {
     },
   );
 
-  test('finds the URL without a token when none is needed', () => {
+  test('finds the URL and the local data folder without a token', () => {
     const { env } = createMachine();
     expect(findUrl({}, env)).toEqual({ ok: true, value: localUrl });
     expect(findLocalFolder({}, env)).toMatchObject({ value: { isTarget: true } });
@@ -73,7 +73,7 @@ describe('finding the orchestrator', () => {
 });
 
 describe('sending a token', () => {
-  test('sends the token of this machine only to this machine', () => {
+  test('sends the token of the local orchestrator only to the local orchestrator', () => {
     const { find } = createMachine();
     expect(find({ url: 'http://other:8001' })).toEqual(
       failureWith(
@@ -105,7 +105,7 @@ describe('server identity options', () => {
     expect(findNetwork({ ...flags }, createMachine(config).env)).toMatchObject({ ok: true });
   });
 
-  test('uses a pin beside a URL only for that URL', () => {
+  test('uses the pin of a config file with a URL only for that URL', () => {
     const { env } = createMachine({ url: fleet, pin: 'nonsense' });
     expect(findNetwork({ url: localUrl }, env)).toMatchObject({ ok: true });
     expect(findNetwork({}, env)).toEqual(failureWith(2, /^"nonsense" is not a pin: use --pin sha256:A+=/));
@@ -125,14 +125,14 @@ describe('server identity options', () => {
 });
 
 describe('reading a token', () => {
-  test('prefers the token file of the flag', () => {
+  test('prefers the file of --token-file to the variable ADMIN_TOKEN', () => {
     const { find, file } = createMachine();
     const path = file('token', '  ta_named\n');
     const env = { ADMIN_TOKEN: 'ta_env' };
     expect(find({ 'token-file': path }, env)).toMatchObject({ value: { token: 'ta_named' } });
   });
 
-  test('reads the token file that a config names', () => {
+  test('reads the token file that a config file names', () => {
     const { find, file } = createMachine();
     const path = file('token', 'ta_named');
     const config = file('other.json', JSON.stringify({ url: 'http://fleet:1', 'token-file': path }));
@@ -144,20 +144,23 @@ describe('reading a token', () => {
     ['data/trainyard/admin-token', {}],
     ['data/trainyard/url', {}],
     ['config/trainyard/config.json', {}],
-  ])('refuses %s when others can read it', (path, flags: { readonly 'token-file'?: string }) => {
-    const machine = createMachine();
-    const texts: Readonly<Record<string, string>> = {
-      'data/trainyard/url': localUrl,
-      'config/trainyard/config.json': '{"token": "ta_config"}',
-    };
-    const readable = machine.file(path, texts[path] ?? 'ta_open', 0o640);
-    const usedFlags = flags['token-file'] === undefined ? {} : { 'token-file': readable };
-    expect(machine.find(usedFlags)).toEqual(
-      failureWith(3, new RegExp(`Other users can read ${readable}.*chmod 600 ${readable}`)),
-    );
-  });
+  ])(
+    'refuses the file %s when other users can read it',
+    (path, flags: { readonly 'token-file'?: string }) => {
+      const machine = createMachine();
+      const texts: Readonly<Record<string, string>> = {
+        'data/trainyard/url': localUrl,
+        'config/trainyard/config.json': '{"token": "ta_config"}',
+      };
+      const readable = machine.file(path, texts[path] ?? 'ta_open', 0o640);
+      const usedFlags = flags['token-file'] === undefined ? {} : { 'token-file': readable };
+      expect(machine.find(usedFlags)).toEqual(
+        failureWith(3, new RegExp(`Other users can read ${readable}.*chmod 600 ${readable}`)),
+      );
+    },
+  );
 
-  test('refuses a missing file and a file without a token', () => {
+  test('refuses a missing token file and a file without a token', () => {
     const { find, file } = createMachine();
     expect(find({ 'token-file': '/nowhere/token' })).toEqual(
       failureWith(3, /cannot be read.*ENOENT.*--token-file/),
@@ -168,7 +171,7 @@ describe('reading a token', () => {
     }
   });
 
-  test('returns exit code 2 for a config that is not JSON', () => {
+  test('returns exit code 2 for a config file that is not JSON', () => {
     const { find, file } = createMachine();
     expect(find({ config: file('bad.json', '{') })).toEqual(failureWith(2, /is not valid JSON/));
   });

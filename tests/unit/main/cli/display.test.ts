@@ -26,7 +26,7 @@ describe('progress line', () => {
   });
 });
 
-test('logs progress at every tenth of each attempt, and all other events', () => {
+test('logs progress at every 10 percent of each attempt, and all other events', () => {
   const isLogged = createProgressFilter();
   const event = (type: JobEventType, percent: number, attempt = 1) => {
     const job = jobView({ status: 'running', progress: { percent } });
@@ -68,7 +68,7 @@ describe('following a job', () => {
       .filter(line => line !== '');
   };
 
-  test('prints each status once with its reason, without progress bars in a pipe', () => {
+  test('prints each status once with its reason, and no progress bar, when the output is a pipe', () => {
     expect(
       showJob(
         null,

@@ -82,7 +82,7 @@ describe('an unreachable orchestrator', () => {
   });
 });
 
-test('returns exit code 1 for an unexpected answer', () => {
+test('returns exit code 1 for an unexpected response', () => {
   const failure = failureOf({ kind: 'unexpected', status: 200, detail: 'answered with a page' }, url);
   expect(failure).toEqual({
     code: 1,

@@ -17,7 +17,7 @@ const rows = [
   { name: 'rig', n: 20, gpu: null },
 ];
 
-/** Creates an output that records its texts. `screenColumns` is the width of its terminal; null means that it is a pipe. */
+/** Creates an output that records printed texts. `screenColumns` is the width of the terminal, or null for a pipe. */
 function createOutput(flags: Readonly<Record<string, unknown>>, screenColumns: number | null = null) {
   const printed = { out: '', err: '' };
   const screen = () => (screenColumns === null ? null : { columns: screenColumns, rows: 10 });
@@ -40,7 +40,7 @@ describe('tables', () => {
     expect(tableLines(rows, columns, null)).toEqual(['NAME    N', '学習機  1', 'rig     20']);
   });
 
-  test('cuts lines only at the width of a screen', () => {
+  test('truncates lines to the width of a terminal, and never in a pipe', () => {
     const output = createOutput({}, 8);
     printRows(output, { answer: {}, rows, columns, none: '' });
     expect(output.printed.out).toBe('NAME   …\n学習機 …\nrig    …\n');
@@ -55,12 +55,12 @@ describe('tables', () => {
     { title: 'DETAILS', text: ({ name }: Rig) => (name === 'rig' ? '' : 'out of memory'), minWidth: 6 },
   ];
 
-  test('keeps all columns when they fit', () => {
+  test('keeps all table columns when they fit into the terminal', () => {
     const lines = ['ID   USER     TRY  DETAILS', 'j_1  someone  1/3  out of memory', 'j_1  someone  1/3'];
     for (const width of [null, 32]) expect(tableLines(rows, wideColumns, width)).toEqual(lines);
   });
 
-  test('truncates long texts first, and marks only rows that lost text', () => {
+  test('truncates long texts before it drops columns, and marks only truncated rows', () => {
     expect(tableLines(rows, wideColumns, 26)).toEqual([
       'ID   USER     TRY  DETAILS',
       'j_1  someone  1/3  out of…',
@@ -78,7 +78,7 @@ describe('tables', () => {
     expect(tableLines(rows, wideColumns, 8)).toEqual(['ID   DE…', 'j_1  ou…', 'j_1']);
   });
 
-  test('tells columns whether the table is for a terminal', () => {
+  test('passes to each column whether the table is printed to a terminal', () => {
     const timeColumn = [
       { title: 'AT', text: (_: Rig, isScreen: boolean) => (isScreen ? '3 min ago' : 'ISO') },
     ];
@@ -99,7 +99,7 @@ describe('tables', () => {
   });
 });
 
-test('aligns facts, omits empty facts, and keeps lines of longer texts', () => {
+test('aligns facts, omits facts without a value, and keeps the line breaks of a fact', () => {
   expect(
     factLines([
       ['Id', 'j_1'],
@@ -110,7 +110,7 @@ test('aligns facts, omits empty facts, and keeps lines of longer texts', () => {
 });
 
 describe('machine-readable output', () => {
-  test('prints the whole answer with --json, without terminal control characters', () => {
+  test('prints the whole response with --json, without terminal control characters', () => {
     const output = createOutput({ json: true });
     const answer = { name: 'rig\u009b2J\u001b', n: 1 };
     printOne(output, { answer, facts: [] });

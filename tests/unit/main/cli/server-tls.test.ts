@@ -27,7 +27,7 @@ describe('TLS options of trainyard server', () => {
   >([
     ['TLS off by default', {}, {}, { isSecure: false, certificateFiles: null }, () => undefined],
     [
-      'an own certificate with --ssl',
+      'a self-signed certificate with --ssl',
       { ssl: true },
       {},
       { isSecure: true, certificateFiles: null },
@@ -48,7 +48,7 @@ describe('TLS options of trainyard server', () => {
       () => '--ssl',
     ],
     [
-      'an own certificate with "ssl" in the config file',
+      'a self-signed certificate with "ssl" in the config file',
       {},
       { ssl: true },
       { isSecure: true, certificateFiles: null },
@@ -69,7 +69,7 @@ describe('TLS options of trainyard server', () => {
       () => '--no-ssl',
     ],
     [
-      'TLS off in the config file, next to its other keys',
+      'TLS off with "ssl" in the config file, despite its certificate files',
       {},
       { ssl: false, ...asFlags },
       { isSecure: false, certificateFiles: null },

@@ -14,14 +14,14 @@ describe('moment', () => {
     ['1w', '2026-02-22T10:00:00.000Z'],
     ['today', '2026-03-01'],
     ['yesterday', '2026-02-28'],
-  ])('reads %s as %s', (text, expected) => {
+  ])('reads the time %s as %s', (text, expected) => {
     vi.useFakeTimers({ now: Date.parse('2026-03-01T10:00:00Z') });
     onTestFinished(() => void vi.useRealTimers());
     expect(moment(text)).toBe(expected);
   });
 
   it.each(['', 'soon', '2026', '2026-13-01', '2026-01-31T25:00:00Z', '31.01.2026', '2 h', '999999w', '-1d'])(
-    'rejects %j',
+    'rejects the time %j',
     text => {
       expect(() => moment(text)).toThrow(InvalidArgumentError);
     },
@@ -33,7 +33,7 @@ describe('timeText', () => {
     ['2026-03-01T09:59:30.000Z', 'just now'],
     ['2026-03-01T09:57:00.000Z', '3 min ago'],
     ['2026-03-01T05:01:00.000Z', '4 h ago'],
-  ])('shows %s as %s in a terminal, and unchanged in a pipe', (time, text) => {
+  ])('shows the time %s as "%s" in a terminal, and unchanged in a pipe', (time, text) => {
     vi.useFakeTimers({ now: Date.parse('2026-03-01T10:00:00Z') });
     onTestFinished(() => void vi.useRealTimers());
     expect(timeText(time, true)).toBe(text);

@@ -25,7 +25,7 @@ const open = (appImage = '/home/ada/a b/Trainyard.AppImage') =>
     onChange: changed => changes.push(changed),
   });
 
-test('adds the AppImage to the applications menu, and removes it again', () => {
+test('adds the AppImage to the applications menu, and removes the entry again', () => {
   const entry = open();
   expect(entry.isOn()).toBe(false);
   expect(entry.set(true)).toBeNull();
@@ -45,7 +45,7 @@ test('adds the AppImage to the applications menu, and removes it again', () => {
   expect(new Set(changes)).toEqual(new Set([join(folder, 'data/applications')]));
 });
 
-test('follows an AppImage that was moved or updated', () => {
+test('updates the applications menu entry when the AppImage was moved or updated', () => {
   open().set(true);
   changes = [];
   open();
@@ -55,7 +55,7 @@ test('follows an AppImage that was moved or updated', () => {
   expect(changes).toHaveLength(1);
 });
 
-test('changes no entry of another installation', () => {
+test('does not change the applications menu entry of another installation', () => {
   mkdirSync(join(folder, 'data/applications'), { recursive: true });
   writeFileSync(file(), '[Desktop Entry]\nName=Other\n');
   const entry = open();
@@ -65,13 +65,13 @@ test('changes no entry of another installation', () => {
   expect(readFileSync(file(), 'utf8')).toBe('[Desktop Entry]\nName=Other\n');
 });
 
-test('returns the reason when the entry cannot be written', () => {
+test('returns the error when the applications menu entry cannot be written', () => {
   writeFileSync(join(folder, 'data'), 'a file');
   expect(open().set(true)).toBeInstanceOf(Error);
   expect(open('/tmp/a\nName=x').set(true)?.message).toMatch(/line break/);
 });
 
-test('starts the program with a link from the jump list in Windows', () => {
+test('creates jump list tasks for Windows that start the program with a link', () => {
   const tasks = userTasks('C:\\Trainyard\\trainyard.exe', wordsFor(['es']));
   expect(tasks).toMatchObject([
     {

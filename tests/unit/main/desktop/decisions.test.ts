@@ -15,7 +15,7 @@ import { emptySummary, staysAwake, quitQuestion } from '../../../../main/desktop
 import { wordsFor } from '../../../../main/desktop/words/index.ts';
 
 describe('readArguments', () => {
-  test('reads the flags of the server and the app, and ignores others', () => {
+  test('reads the flags of the server and the app, and ignores other flags', () => {
     const parsed = readArguments([
       'dist/main/desktop.js',
       '--remote-debugging-port=0',
@@ -33,7 +33,7 @@ describe('readArguments', () => {
     });
   });
 
-  test('ignores flags after the two dashes before a link', () => {
+  test('ignores flags after the argument "--"', () => {
     const link = 'trainyard://job/j_1';
     expect(readArguments(['--hidden', '--', link, '--data-dir', '/evil', '--config=/evil'])).toEqual({
       flags: {},
@@ -68,15 +68,15 @@ describe('placeWindow', () => {
   });
 
   test.each([
-    ['a missing display', { x: 1_600, y: 100, width: 1_000, height: 700 }],
+    ['on a missing display', { x: 1_600, y: 100, width: 1_000, height: 700 }],
     ['above the display', { x: 100, y: -400, width: 1_000, height: 700 }],
     ['below the display', { x: 100, y: 890, width: 1_000, height: 700 }],
     ['too far left to be grabbed', { x: -950, y: 100, width: 1_000, height: 700 }],
-  ])('moves a window back onto a display from %s', (_case, storedPosition) => {
+  ])('moves a window back onto a display when the stored position is %s', (_case, storedPosition) => {
     expect(placeWindow(storedPosition, [laptop])).toEqual({ x: 220, y: 112, width: 1_000, height: 700 });
   });
 
-  test('limits the window to its display and to a minimum size', () => {
+  test('limits the window size to the display and to a minimum', () => {
     expect(placeWindow({ x: 0, y: 30, width: 5_000, height: 4_000 }, [laptop])).toMatchObject({
       width: 1_440,
       height: 876,
@@ -137,8 +137,8 @@ describe('page security', () => {
     });
   });
 
-  test('reloads a crashed page immediately, and with a delay after repeated crashes', () => {
-    const delays = [1, 2, 3, 4, 20].map(losses => reloadDelayMs(Array<number>(losses).fill(1_000), 2_000));
+  test('reloads a page immediately after its first crash, and with a delay after repeated crashes', () => {
+    const delays = [1, 2, 3, 4, 20].map(crashes => reloadDelayMs(Array<number>(crashes).fill(1_000), 2_000));
     expect(delays).toEqual([0, 500, 1_000, 2_000, 30_000]);
     expect(reloadDelayMs([1_000, 1_000, 1_000, 90_000], 90_000)).toBe(0);
   });
@@ -154,10 +154,10 @@ describe('staysAwake', () => {
     [1, true, { charging: false, level: 0.21 }, true],
     [1, true, low, false],
     [1, true, { charging: true, level: 0.1 }, true],
-    // The battery level may be older than the charger's connection, so it does not count.
+    // The battery level may be outdated on mains power, so it is ignored.
     [1, false, low, true],
   ])(
-    'keeps the computer awake for %d jobs (on battery %s with %j): %s',
+    'returns for %d running jobs, isOnBattery %s and battery %j: %s',
     (jobs, isOnBattery, battery, isAwake) => expect(staysAwake(jobs, { isOnBattery, battery })).toBe(isAwake),
   );
 });
@@ -167,23 +167,23 @@ describe('quitQuestion', () => {
   const job = { id: 'j_1', name: 'a', percent: 3, worker: 'w_1', isSilent: false };
   const busy = { ...emptySummary, live: new Map([['j_1', job]]) };
 
-  test('asks before quitting while jobs run, and explains what happens to them', () => {
+  test('asks before quitting while jobs run, and explains what happens to the jobs', () => {
     const question = quitQuestion({ isGuest: false, summary: busy }, en);
     expect(question?.message).toBe('Quit while 1 job is running?');
     expect(question?.detail).toMatch(/keep training/);
   });
 
   test.each([
-    ['no orchestrator of its own', null],
+    ['no own orchestrator', null],
     ['an orchestrator that another program started', { isGuest: true, summary: busy }],
     ['no jobs', { isGuest: false, summary: emptySummary }],
     ['no known state', { isGuest: false, summary: null }],
-  ])('quits without a question with %s', (_case, orchestrator) =>
+  ])('asks no question before quitting with %s', (_case, orchestrator) =>
     expect(quitQuestion(orchestrator, en)).toBeNull(),
   );
 });
 
-test('quotes the program in the autostart entry', () => {
+test('quotes the program path in the autostart entry', () => {
   expect(autostartEntry('/opt/Trainyard/trainyard')).toContain(
     '\nExec="/opt/Trainyard/trainyard" --hidden\n',
   );
@@ -217,7 +217,7 @@ describe('localAgent', () => {
     ]);
   });
 
-  test('returns the command line of a checkout, under the Node that started the app', () => {
+  test('returns the command line of a source checkout, run by the Node that started the app', () => {
     const agent = localAgent({
       ...locations,
       isPackaged: false,

@@ -6,7 +6,7 @@ import { openLogFile } from '../../../../main/desktop/diagnostics/log-file.ts';
 import { removeOldDumps } from '../../../../main/desktop/diagnostics/dumps.ts';
 import { temporaryFolder } from '../../../support/processes.ts';
 
-test('starts a new log file when the limit is reached, and keeps the one before', () => {
+test('starts a new log file at the size limit, and keeps the previous file', () => {
   const file = join(temporaryFolder(), 'logs/main.log');
   const append = openLogFile(file, 20);
   append('first line, long\n');
@@ -14,13 +14,13 @@ test('starts a new log file when the limit is reached, and keeps the one before'
   append('third\n');
   expect(readFileSync(`${file}.1`, 'utf8')).toBe('first line, long\n');
   expect(readFileSync(file, 'utf8')).toBe('second line\nthird\n');
-  // After a restart, the existing lines count, too.
+  // After a restart, existing lines count toward the limit.
   openLogFile(file, 20)('fourth\n');
   expect(readFileSync(`${file}.1`, 'utf8')).toBe('second line\nthird\n');
   expect(statSync(file).mode & 0o077).toBe(0);
 });
 
-test('ignores a log file that cannot be written', () => {
+test('does not throw when the log file cannot be written', () => {
   const file = join(temporaryFolder(), 'main.log');
   const append = openLogFile(file);
   mkdirSync(file);
@@ -48,7 +48,7 @@ test('keeps the newest five crash dumps in all subfolders', () => {
   ]);
 });
 
-test('reports the last 200 lines of the log and the names of dumps, without secrets', () => {
+test('reports the last 200 log lines and the names of crash dumps, without secrets', () => {
   const dataDir = temporaryFolder();
   mkdirSync(join(dataDir, 'desktop/logs'), { recursive: true });
   mkdirSync(join(dataDir, 'desktop/Crashpad/completed'), { recursive: true });

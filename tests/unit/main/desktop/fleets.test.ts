@@ -22,7 +22,7 @@ const noKeyring: Vault = {
   seal: () => Promise.reject(new Error('nothing to seal with')),
   unseal: () => Promise.reject(new Error('nothing to unseal with')),
 };
-// A visible replacement for encryption.
+// Stands for encryption in these tests.
 const reverse = (text: string): string => text.split('').toReversed().join('');
 const keyring: Vault = {
   canSeal: async () => true,
@@ -61,7 +61,7 @@ describe('createFleets', () => {
     expect(await fleets.reach(fleet?.id ?? '')).toMatchObject({ ok: true, fleet: { token: 'tk_secret' } });
   });
 
-  test('reports a token that was sealed on another computer', async () => {
+  test('reports an error for a token that was sealed on another computer', async () => {
     const settings = openDesktopSettings(newSettingsFile());
     await createFleets(settings, keyring).add(lab);
     const onOtherComputer = createFleets(settings, noKeyring);
@@ -85,7 +85,7 @@ describe('createFleets', () => {
     expect(fleets.list()).toEqual([]);
   });
 
-  test('never sends a token to an address that it was not entered for', async () => {
+  test('requires the token again when the address of a fleet changes', async () => {
     const fleets = createFleets(openDesktopSettings(newSettingsFile()), noKeyring);
     await fleets.add(lab);
     const [{ id } = { id: '' }] = fleets.list();
@@ -214,7 +214,7 @@ describe('the gateway to a fleet', () => {
     expect(JSON.stringify(orchestrator.calls)).not.toContain(gateway.bearer);
   });
 
-  test('returns refusals and streams of the fleet', async () => {
+  test('forwards error responses and event streams of the fleet', async () => {
     const orchestrator = await startFakeOrchestrator();
     const { callGateway } = await startGateway(() => orchestrator.fleet);
     expect((await callGateway('/api/no')).status).toBe(409);

@@ -73,7 +73,7 @@ describe('a summary of the fleet', () => {
     expect(summary.isPaused).toBeNull();
   });
 
-  test('applies events, with the same result when one is repeated', () => {
+  test('applies events, and ignores a repeated event', () => {
     const events = [
       jobEvent('job.running', running('j_2', { step: 30, total_steps: 40 })),
       jobEvent('job.running', running('j_2', { step: 30, total_steps: 40 })),
@@ -95,7 +95,7 @@ describe('a summary of the fleet', () => {
     expect([...updated.workers]).toMatchObject([['w_one', { status: 'busy' }]]);
   });
 
-  test('counts what needs attention, and follows events', () => {
+  test('counts items that need attention, and updates the count with each event', () => {
     const since = '2026-01-02T03:00:00.000Z';
     const now = Date.parse(timestamp);
     const hold = { kind: 'silent', since, until: null, releasable: true };
@@ -116,7 +116,7 @@ describe('a summary of the fleet', () => {
       mayPause: false,
     });
     expect(attentionCount(before, now)).toBe(4);
-    // After a week, the worker has probably been taken out of use.
+    // A worker that is offline for a week is probably retired, so it no longer counts.
     expect(attentionCount(before, now + 8 * 86_400_000)).toBe(3);
     const after = [
       jobEvent('job.approved', jobView({ id: 'j_ask', job_id: 'j_ask', approval: 'given' })),
@@ -137,13 +137,13 @@ describe('a summary of the fleet', () => {
         ended_24h: { ...ended, failed },
       },
     });
-    // The jobs that wait for the absent worker replace the entry of its absence.
+    // Jobs that wait for the offline worker replace the entry of that worker.
     expect(attentionCount(withStats(1, 0), now)).toBe(2);
     expect(attentionCount(withStats(2, 9), now)).toBe(4);
     expect(attentionCount(emptySummary, now)).toBe(0);
   });
 
-  test('returns the progress of the job on the own machine, as the taskbar needs it', () => {
+  test('returns the progress of the local job in the format of the taskbar', () => {
     const here = workerView({ id: workerId('w_one'), local: true });
     const progress = (jobs: readonly JobView[], worker = here): number =>
       progressOf(summaryOf({ workers: [worker], jobs, queue: null, mayPause: false }));
@@ -159,12 +159,12 @@ describe('a summary of the fleet', () => {
     return applyEvent(emptySummary, event).live.get('j_1')?.percent;
   };
 
-  test('returns no percentage when the total is unknown', () => {
+  test('returns no percentage for a job with an unknown number of steps', () => {
     for (const progress of [null, {}, { step: 3 }, { step: 3, total_steps: 0 }])
       expect(percentAfter(progress)).toBeNull();
   });
 
-  test('returns at most 100 percent', () => {
+  test('returns at most 100 percent for a job with more steps than planned', () => {
     expect(percentAfter({ step: 9, total_steps: 3 })).toBe(100);
   });
 });
@@ -205,10 +205,10 @@ describe('trayMenu and trayText', () => {
       expect(labels({ fleet: 'Lab', ...state }).join()).not.toMatch(/Pause|Resume/);
   });
 
-  test('shows that an orchestrator is not reachable', () =>
+  test('shows that the orchestrator is not reachable', () =>
     expect(trayText({ fleet: 'Lab', summary: null }, en)).toBe('Lab: not reachable'));
 
-  test('limits the length of the menu and of its labels', () => {
+  test('limits the number of tray menu entries and the length of their labels', () => {
     const starts = Array.from({ length: 30 }, (_, n) => jobEvent('job.running', running(`j_${n}`)));
     const shownLabels = labels({ fleet: 'Lab', summary: starts.reduce(applyEvent, emptySummary) });
     expect(shownLabels).toHaveLength(14);
@@ -264,7 +264,7 @@ describe('notices', () => {
     page: kind === 'worker_lost' ? '/workers/w_1' : `/jobs/j_${n}`,
   });
 
-  test('shows single notices one by one and several as one', () => {
+  test('shows up to two notices separately, and combines three or more into one notification', () => {
     expect(toNotifications([notice('job_failed')], en)).toEqual([
       { title: 'Job failed', body: 'config 1: out of memory', fleet: null, page: '/jobs/j_1' },
     ]);
@@ -284,7 +284,7 @@ describe('notices', () => {
     expect(toNotifications([], en)).toEqual([]);
   });
 
-  test('collects notices that arrive together, and waits longer while many arrive', async () => {
+  test('collects notices for 1.5 seconds, and for longer while many arrive', async () => {
     const clock = createVirtualClock();
     const burstSizes: number[] = [];
     const noticeCount = (): number => burstSizes.reduce((sum, size) => sum + size, 0);
@@ -300,7 +300,7 @@ describe('notices', () => {
     expect(burstSizes.length).toBeLessThanOrEqual(4);
     await clock.advance(120_000);
     expect(noticeCount()).toBe(65);
-    // No more notices arrive for two minutes, so the next one is shown soon.
+    // After two minutes without notices, the next notice is shown soon.
     burst.add(notice('job_completed'));
     await clock.advance(1_500);
     expect(burstSizes.at(-1)).toBe(1);

@@ -1,5 +1,6 @@
 /**
- * Tests that the engine interprets objects of a cluster correctly. tests/support/kubernetes-recordings.ts names the sources of the statuses.
+ * Tests how the engine interprets the objects of a cluster. tests/support/kubernetes-recordings.ts names the sources of
+ * the statuses.
  */
 
 import { spawn } from 'node:child_process';
@@ -24,7 +25,7 @@ import {
 
 const launch = LaunchId.parse('a1');
 
-// The statuses of the objects of one launch.
+// Statuses of the Kubernetes objects of one launch.
 interface ClusterState {
   readonly job?: object;
   readonly pod?: object;
@@ -34,7 +35,7 @@ interface ClusterState {
   readonly suspend?: boolean;
 }
 
-/** The launch that the engine lists when the objects have these statuses. */
+/** Returns the launch that the engine lists when the objects have these statuses. */
 function sightingOf({ job = {}, pod, workload, refusal, queue, suspend = false }: ClusterState) {
   const settings = EngineSettings.parse({
     kind: 'kubernetes',
@@ -169,7 +170,7 @@ test.each([
   expect(toFailure(stderr)).toMatchObject({ kind, message: stderr });
 });
 
-test('leaves log lines of kubectl out of the error message', () => {
+test('removes the log lines of kubectl from the error message', () => {
   const stderr = `E1125 22:54:24.000000   1234 memcache.go:265] "Unhandled Error" err="couldn't get current server API group list"
 Error from server (Forbidden): jobs.batch is forbidden`;
   expect(toFailure(stderr)).toMatchObject({
@@ -177,7 +178,7 @@ Error from server (Forbidden): jobs.batch is forbidden`;
   });
 });
 
-test("sends the worker a notice on SIGTERM, and exits with the worker's exit code", async () => {
+test("sends the worker a notice when the pod receives SIGTERM, and exits with the worker's exit code", async () => {
   const settings = EngineSettings.parse({ kind: 'kubernetes', image: 'trainer' }) as KubernetesSettings;
   const worker = `trap 'kill $!; exit 3' USR1; trap 'exit 4' TERM; sleep 30 & echo up; while :; do wait; done`;
   const { containers } = jobManifest('f', settings, orderOf(launch), worker).spec.template.spec;

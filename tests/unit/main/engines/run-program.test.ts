@@ -12,7 +12,7 @@ const run = createRunProgram({ PATH: process.env['PATH'], HIDDEN: 'value' });
 const runShell = (script: string, options: Partial<ProgramOptions> = {}) =>
   run(['sh', '-c', script], { timeoutMs: 10_000, ...options });
 
-it('returns the exit code and both outputs', async () => {
+it('returns the exit code, stdout and stderr of a program', async () => {
   expect(await runShell('echo out; echo err >&2; exit 3')).toEqual({
     code: 3,
     stdout: 'out\n',
@@ -30,7 +30,7 @@ it('passes the arguments, the environment and stdin unchanged', async () => {
   });
 });
 
-/** Returns false for a zombie, because some init processes reap their children late. */
+/** Returns false for a zombie, because some init processes reap zombies late. */
 function isRunning(pid: number): boolean {
   try {
     return !/\) Z /.test(readFileSync(`/proc/${pid}/stat`, 'utf8'));
@@ -39,7 +39,7 @@ function isRunning(pid: number): boolean {
   }
 }
 
-it('kills the program and its children at the time limit', async () => {
+it('kills a program and its children at the time limit', async () => {
   const file = join(tmpdir(), `child-of-${process.pid}`);
   const result = await runShell(`sleep 60 & echo $! >'${file}'; echo started; wait`, { timeoutMs: 300 });
   expect(result).toEqual({ code: null, stdout: 'started\n', stderr: '', timedOut: true });
@@ -53,7 +53,7 @@ it('does not wait for a background process that holds stderr open', async () => 
   expect(performance.now() - startedAt).toBeLessThan(4_000);
 });
 
-it('kills a program that prints too much', async () => {
+it('kills a program that prints more than maxOutput bytes', async () => {
   const result = await runShell('yes', { maxOutput: 10_000 });
   expect(result).toMatchObject({ code: null, timedOut: false });
   expect(result.stdout.length).toBeLessThanOrEqual(10_000);

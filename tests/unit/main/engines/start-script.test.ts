@@ -32,7 +32,7 @@ const startOptions = (overrides: Partial<StartOptions> = {}): StartOptions => ({
   ...overrides,
 });
 
-/** Runs the script as a launch does, in one shell. The first line of the result is the process id of that shell. */
+/** Runs the start script in one shell, as a launch does. Returns the process id of the shell and the printed lines. */
 async function start(overrides: Partial<StartOptions> = {}) {
   const result = await run(['sh', '-c', `echo $$\n${startScript(startOptions(overrides))}`], {
     timeoutMs: 10_000,
@@ -41,7 +41,7 @@ async function start(overrides: Partial<StartOptions> = {}) {
   return { ...result, shellPid, lines };
 }
 
-it('replaces the shell with the worker, and passes the token to the worker alone', async () => {
+it('replaces the shell with the worker, and passes the token only to the worker', async () => {
   const { lines, shellPid } = await start();
   expect(lines[0]).toBe(shellPid);
   expect(lines[1]).toBe('token tj_1 none');
@@ -65,7 +65,7 @@ it('passes the address, the name, a state folder and the notice signal to the wo
   ]);
 });
 
-it('parses the worker options of the pool as a shell does, over several lines', async () => {
+it('parses worker options over several lines as a shell does', async () => {
   const worker_options = '--label "a=b c"\n  --work-dir "$TRAINYARD_FOLDER/jobs"\n';
   const { lines } = await start({ settings: { ...settings, worker_options } });
   expect(lines.slice(-4)).toEqual([
@@ -84,7 +84,7 @@ it('runs the setup lines first, without the token in their environment', async (
   expect(lines).toContain('/tmp/chosen/state');
 });
 
-it('exits with an error when the setup or the worker fails', async () => {
+it('exits with an error when the setup fails or the worker cannot start', async () => {
   expect(await start({ settings: { ...settings, setup: 'exit 3' } })).toMatchObject({ code: 3, lines: [] });
   const missing = { ...settings, worker_program: '/nowhere/worker' };
   expect((await start({ settings: missing })).code).not.toBe(0);
@@ -100,7 +100,7 @@ it('downloads, verifies and runs the install script when no worker program is gi
   onTestFinished(() => void server.close());
   const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
   const download = { ...settings, worker_program: null };
-  // A shell variable drops the last line break of the download, so the script must add it again for the hash to match.
+  // A shell variable drops the last line break of the download. The script adds the line break again before hashing.
   const installSha256 = createHash('sha256').update(printingProgram).digest('hex');
   const accepted = await start({ url, installSha256, settings: download });
   expect(accepted.lines.slice(0, 4)).toEqual([

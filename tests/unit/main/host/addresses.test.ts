@@ -21,7 +21,7 @@ describe('reachOf and byReach', () => {
     expect(reachOf(makeAddress(name, address))).toBe(reach);
   });
 
-  test('sorts addresses by how many machines reach them', () => {
+  test('sorts addresses by reach: LAN, VPN, virtual, loopback', () => {
     const addresses = [
       makeAddress('lo', '127.0.0.1'),
       makeAddress('docker0'),
@@ -53,7 +53,7 @@ test.each([
   expect(isLoopback(host)).toBe(expected);
 });
 
-test("returns the machine's addresses except link-local addresses", () => {
+test("returns all of the machine's addresses except link-local addresses", () => {
   const addresses = ownAddresses();
   expect(addresses).toContainEqual({ address: '127.0.0.1', family: 'IPv4', interface: expect.any(String) });
   expect(addresses.filter(({ address }) => address.startsWith('fe80'))).toEqual([]);

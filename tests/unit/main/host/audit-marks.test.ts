@@ -11,7 +11,7 @@ import { openFolder } from '../../../support/fleet-bench.ts';
 const mark = (seq: number) => ({ seq, hash: 'a'.repeat(64), at: '2026-01-01T12:00:00.000Z' });
 const { signal } = new AbortController();
 
-test('appends one line per mark to a file readable only by its owner', async () => {
+test('appends one line per mark to a witness file readable only by its owner', async () => {
   const file = join(openFolder(), 'witness');
   const witness = createWitness(file);
   await witness.tell(mark(1), signal);
@@ -22,22 +22,26 @@ test('appends one line per mark to a file readable only by its owner', async () 
 });
 
 test.each([
-  ['an unfinished line after it', `${JSON.stringify(mark(8))}\n{"seq":9,"ha`, mark(8)],
-  ['a line of another program after it', `${JSON.stringify(mark(8))}\nrotated by logrotate\n`, mark(8)],
-  ['megabytes of text before it', `${'x'.repeat(200)}\n`.repeat(9_000) + JSON.stringify(mark(8)), mark(8)],
+  ['an unfinished last line', `${JSON.stringify(mark(8))}\n{"seq":9,"ha`, mark(8)],
+  ['a line of another program at the end', `${JSON.stringify(mark(8))}\nrotated by logrotate\n`, mark(8)],
+  [
+    'megabytes of other text at the start',
+    `${'x'.repeat(200)}\n`.repeat(9_000) + JSON.stringify(mark(8)),
+    mark(8),
+  ],
   ['no mark at all', 'hello\n{"seq":0}\n', null],
-])('finds the newest mark of a file with %s', (_case, text, expected) => {
+])('finds the newest mark in a witness file with %s', (_case, text, expected) => {
   const file = join(openFolder(), 'witness');
   writeFileSync(file, text);
   expect(createWitness(file).newest?.()).toEqual(expected);
 });
 
-test('returns null for a missing file and for a device', () => {
+test('returns no newest mark for a missing witness file and for a device', () => {
   expect(createWitness(join(openFolder(), 'witness')).newest?.()).toBeNull();
   expect(createWitness('/dev/null').newest?.()).toBeNull();
 });
 
-// Opens an HTTP server that answers each request with this status. `bodies` lists what it received.
+// Opens an HTTP server that answers each request with `status`. `bodies` lists the received request bodies.
 async function openServer(status: number) {
   const bodies: unknown[] = [];
   const server = createServer((request, response) => {
@@ -57,21 +61,24 @@ async function openServer(status: number) {
   return { bodies, origin: `http://127.0.0.1:${port}` };
 }
 
-test('sends a POST for each mark to a URL', async () => {
+test('sends each mark as a POST to the URL of the witness', async () => {
   const { bodies, origin } = await openServer(204);
   await createWitness(`${origin}/secret-path`).tell(mark(7), signal);
   expect(bodies).toEqual([{ product: 'trainyard', ...mark(7) }]);
 });
 
-test.each([500, 302])('fails when the URL answers %d, and leaves its path out of the error', async status => {
-  const { origin } = await openServer(status);
-  const witness = createWitness(`${origin}/secret-path`);
-  const failure = await witness.tell(mark(7), signal).catch((cause: unknown) => cause);
-  expect(failure).toBeInstanceOf(Error);
-  expect(String(failure)).toContain(origin);
-  expect(String(failure)).not.toContain('secret-path');
-  expect(witness.name).toBe(origin);
-});
+test.each([500, 302])(
+  'fails when the witness URL returns %d, and hides the path of the URL in the error',
+  async status => {
+    const { origin } = await openServer(status);
+    const witness = createWitness(`${origin}/secret-path`);
+    const failure = await witness.tell(mark(7), signal).catch((cause: unknown) => cause);
+    expect(failure).toBeInstanceOf(Error);
+    expect(String(failure)).toContain(origin);
+    expect(String(failure)).not.toContain('secret-path');
+    expect(witness.name).toBe(origin);
+  },
+);
 
 test.each([
   ['/srv/data/witness', 'outside the data folder'],
@@ -88,7 +95,7 @@ test.each([
   expect(config).toMatchObject({ ok: false, refusal: { detail: expect.stringContaining(detail) } });
 });
 
-test('accepts files outside the data folder, https URLs, and http URLs on loopback', () => {
+test('accepts as witnesses: files outside the data folder, https URLs, and http URLs on loopback', () => {
   const targets = [
     '/var/log/witness',
     'https://example.org/hook',

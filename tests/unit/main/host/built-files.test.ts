@@ -5,7 +5,7 @@ import { expect, test } from 'vitest';
 import { openFolder } from '../../../support/fleet-bench.ts';
 import { findPanel } from '../../../../main/host/built-files.ts';
 
-/** Creates files in an empty folder. Returns the folder of the panel that a program there would serve, or null. */
+/** Creates `files` in a new folder. Returns the panel folder that `program` in that folder serves, or null. */
 function panelFor(program: string, files: readonly string[]): string | null {
   const root = openFolder();
   for (const file of files) {
@@ -24,7 +24,7 @@ test.each([
   ['a program run from its sources before a build', 'main/host/built-files.ts', sources, null],
   ['a built program', 'dist/main/cli.js', built, 'dist/renderer/'],
   ['a program built in parts', 'dist/main/assets/compose.js', built, 'dist/renderer/'],
-  ['a program alone', 'bin/cli.js', [], null],
+  ['a program without other files', 'bin/cli.js', [], null],
 ])('finds the panel for %s', (_case, program, files, expected) => {
   expect(panelFor(program, files)).toBe(expected);
 });

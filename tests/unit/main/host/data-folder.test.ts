@@ -33,7 +33,7 @@ describe('openDataFolder', () => {
     expect(readdirSync(folder).toSorted()).toEqual(['admin-token', 'audit-key']);
   });
 
-  test('refuses secrets that others can read', () => {
+  test('refuses secrets that other users can read', () => {
     const folder = openFolder();
     openDataFolder(folder);
     chmodSync(join(folder, 'audit-key'), 0o640);
@@ -49,7 +49,7 @@ describe('openDataFolder', () => {
 
   test.each([
     ['empty', () => ''],
-    ['cut off', (key: string) => key.slice(0, 40)],
+    ['truncated', (key: string) => key.slice(0, 40)],
     ['changed', () => 'z'.repeat(64)],
   ])('refuses an audit key that is %s', (_case, damage) => {
     const folder = openFolder();
@@ -62,7 +62,7 @@ describe('openDataFolder', () => {
   });
 });
 
-test('writes the URL of the server readable only by its owner, and removes it at the stop', () => {
+test('writes the server URL to a file readable only by its owner, and removes the file on stop', () => {
   const folder = openFolder();
   const umask = process.umask(0);
   onTestFinished(() => void process.umask(umask));
@@ -77,7 +77,7 @@ test('writes the URL of the server readable only by its owner, and removes it at
   expect(existsSync(file)).toBe(false);
 });
 
-test('logs a warning when the URL cannot be written', () => {
+test('logs a warning when the server URL cannot be written', () => {
   const warnings: string[] = [];
   const missing = join(openFolder(), 'missing');
   announceOrWarn(missing, 'http://127.0.0.1:8001', createLog(warnings))();
@@ -85,7 +85,7 @@ test('logs a warning when the URL cannot be written', () => {
 });
 
 describe('makeFolder', () => {
-  test('creates a folder with its parents, and keeps the mode of an existing one', () => {
+  test('creates a folder with its parents, and keeps the mode of an existing folder', () => {
     const path = join(openFolder(), 'a', 'b');
     makeFolder(path);
     expect([modeOf(path), modeOf(join(path, '..'))]).toEqual(['700', '700']);
@@ -94,7 +94,7 @@ describe('makeFolder', () => {
     expect(modeOf(path)).toBe('750');
   });
 
-  test('names the folder that it cannot create', () => {
+  test('names the folder that cannot be created in the error', () => {
     const file = join(openFolder(), 'file');
     writeFileSync(file, '');
     const path = join(file, 'data');

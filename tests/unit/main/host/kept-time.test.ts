@@ -21,7 +21,7 @@ function openFixture() {
     database,
     clock,
     logged,
-    // Restarts the machine after a downtime during which only its wall clock ran.
+    // Restarts the machine after a downtime. Only the wall clock runs during the downtime.
     reboot(downtimeMs: number) {
       clock.shiftWall(downtimeMs);
       boot = { id: 'boot-2', startedAt: clock.mono() };
@@ -35,7 +35,7 @@ function openFixture() {
   };
 }
 
-test('continues from the last run when the clock is a day ahead, and logs that once', async () => {
+test('continues the time of the last run when the wall clock jumps a day ahead, and logs the jump once', async () => {
   const fixture = openFixture();
   const before = fixture.clock.wall();
   fixture.open().stop();
@@ -50,7 +50,7 @@ test('continues from the last run when the clock is a day ahead, and logs that o
   expect(fixture.logged).toEqual(['clock.jumped', 'clock.agrees']);
 });
 
-test('trusts the clock again when the user confirms its time', () => {
+test('trusts the wall clock again when the user confirms its time', () => {
   const fixture = openFixture();
   fixture.open().stop();
   fixture.clock.shiftWall(3_650 * dayMs);
@@ -58,7 +58,7 @@ test('trusts the clock again when the user confirms its time', () => {
   expect(fixture.open().jumpMs()).toBeNull();
 });
 
-test('accepts days of downtime of the machine, but not years', () => {
+test('accepts a machine downtime of days, but not of years', () => {
   const fixture = openFixture();
   fixture.open().stop();
   fixture.reboot(20 * dayMs);
@@ -69,7 +69,7 @@ test('accepts days of downtime of the machine, but not years', () => {
   expect(fixture.open().jumpMs()).not.toBeNull();
 });
 
-test('saves the time every ten minutes', async () => {
+test('saves the trusted time every ten minutes', async () => {
   const fixture = openFixture();
   fixture.open();
   const readStoredTime = () =>
@@ -79,13 +79,13 @@ test('saves the time every ten minutes', async () => {
   expect(readStoredTime()).toBe(first + 600_000);
 });
 
-test.each(['', '{', '{"trusted":"noon"}', '[]', 'null'])('ignores a saved time of "%s"', text => {
+test.each(['', '{', '{"trusted":"noon"}', '[]', 'null'])('ignores the invalid saved time "%s"', text => {
   const fixture = openFixture();
   writeFileSync(fixture.file, text);
   expect(fixture.open().now()).toBe(fixture.clock.wall());
 });
 
-test('uses the last change of the database as the last run of an older version', () => {
+test('uses the modification time of the database when an older version saved no time', () => {
   const fixture = openFixture();
   writeFileSync(fixture.database, '');
   const changedAt = fixture.clock.wall() / 1_000 - 3_650 * 86_400;
@@ -93,7 +93,7 @@ test('uses the last change of the database as the last run of an older version',
   expect(fixture.open().jumpMs()).toBeGreaterThan(3_600 * dayMs);
 });
 
-test('logs that the time cannot be saved, and starts anyway', () => {
+test('logs a warning when the trusted time cannot be saved, and starts anyway', () => {
   const fixture = openFixture();
   const time = keepTime({
     file: join(fixture.file, 'no-such-folder'),
@@ -107,7 +107,7 @@ test('logs that the time cannot be saved, and starts anyway', () => {
   expect(fixture.logged).toEqual(['clock.not_kept', 'clock.not_kept']);
 });
 
-test('reads the time since boot once a second, and adds the time that has passed since', async () => {
+test('reads the time since boot at most once a second, and adds the elapsed time between reads', async () => {
   const clock = createVirtualClock();
   const bootedAt = clock.mono() - hourMs;
   let reads = 0;
@@ -121,7 +121,7 @@ test('reads the time since boot once a second, and adds the time that has passed
   expect([boot().sinceBoot, reads]).toEqual([hourMs + 1_000, 2]);
 });
 
-test('reads the time since boot again when the wall clock shows that the machine was asleep', () => {
+test('reads the time since boot again when the wall clock jumps, as after sleep', () => {
   const clock = createVirtualClock();
   let uptimeMs = hourMs;
   const boot = createSystemBoot(clock, () => uptimeMs / 1_000);

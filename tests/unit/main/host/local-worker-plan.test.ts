@@ -18,7 +18,7 @@ const location = {
 };
 const noSettings = { gpus: null, trainer: null, workDir: null };
 
-// Writes the file of settings for the agent, and returns the configuration that the agent reads from it.
+// Writes the agent's settings file, and returns the configuration that the agent loads from this file.
 function loadAsAgent(settings: Parameters<typeof agentFile>[0], env: Record<string, string> = {}) {
   const file = join(mkdtempSync(join(tmpdir(), 'trainyard-test-')), 'worker.json');
   writeFileSync(file, JSON.stringify(agentFile(settings, location)), { mode: 0o600 });
@@ -28,7 +28,7 @@ function loadAsAgent(settings: Parameters<typeof agentFile>[0], env: Record<stri
 }
 
 describe('agentFile and agentEnvironment', () => {
-  test('ties the local worker to this orchestrator', () => {
+  test('configures the local worker for this orchestrator', () => {
     expect(loadAsAgent(noSettings)).toMatchObject({
       orchestratorUrl: 'http://127.0.0.1:8001',
       token: { kind: 'value', token: 'wt_local' },
@@ -42,7 +42,7 @@ describe('agentFile and agentEnvironment', () => {
     });
   });
 
-  test("passes the settings of the machine's owner on", () => {
+  test('passes the GPUs, trainer and work folder of the settings to the agent', () => {
     const options = { gpus: '1, 0', trainer: "node 'my train.ts' {config_path}", workDir: '/big/disk' };
     expect(loadAsAgent(options)).toMatchObject({
       gpus: [1, 0],
@@ -63,7 +63,7 @@ describe('agentFile and agentEnvironment', () => {
   });
 });
 
-test('puts the token only into the environment, and never the admin token', () => {
+test('passes the worker token only in the environment, and never passes the admin token', () => {
   const env = { PATH: '/bin', ADMIN_TOKEN: 'ta_secret', CUDA_VISIBLE_DEVICES: '1' };
   expect(agentEnvironment(env, 'wt_local')).toEqual({
     PATH: '/bin',
@@ -75,7 +75,7 @@ test('puts the token only into the environment, and never the admin token', () =
 
 describe('planRestart', () => {
   const shortRunMs = 100;
-  // Failures before a run of this length no longer count.
+  // A run of this length resets the number of failures.
   const longRunMs = 60_000;
 
   // Returns the delays before restarts in seconds when the agent repeatedly ends soon after its start.
@@ -94,19 +94,19 @@ describe('planRestart', () => {
     ['an unusable state folder', 1],
     ['a refused token', 3],
     ['another exit code', 134],
-  ])('doubles the delay up to a minute after %s', (_case, code) => {
+  ])('doubles the restart delay up to a minute after %s', (_case, code) => {
     expect(delaysS(code, 9)).toEqual([1, 2, 4, 8, 16, 32, 60, 60, 60]);
   });
 
-  test('waits five minutes after invalid options', () => {
+  test('delays the restart by five minutes after invalid options', () => {
     expect(delaysS(2, 2)).toEqual([300, 300]);
   });
 
-  test('retries soon when another agent holds the lock, up to 5 s', () => {
+  test('delays the restart by at most 5 s when another agent holds the lock', () => {
     expect(delaysS(73, 6)).toEqual([1, 2, 4, 5, 5, 5]);
   });
 
-  test('resets the failures after a long run', () => {
+  test('resets the number of failures after a run of a minute', () => {
     expect(planRestart({ code: null, livedMs: longRunMs }, 9)).toMatchObject({ inMs: 1_000, failures: 0 });
     expect(planRestart({ code: null, livedMs: longRunMs - 1 }, 9)).toMatchObject({ inMs: 60_000 });
     expect(planRestart({ code: null, livedMs: shortRunMs }, 2 ** 40).inMs).toBe(60_000);
@@ -118,7 +118,7 @@ describe('planRestart', () => {
     [2, false],
     [73, false],
     [null, false],
-  ])('decides whether exit code %s needs a new token: %s', (code, needsToken) => {
+  ])('sets needsToken after exit code %s to %s', (code, needsToken) => {
     expect(planRestart({ code, livedMs: shortRunMs }, 0)).toMatchObject({ needsToken });
   });
 });
@@ -129,6 +129,6 @@ test.each([
   ['', 'this-machine'],
   ['\u0007', 'this-machine'],
   ['x'.repeat(255), 'x'.repeat(80)],
-])('derives the worker name of host %j: %j', (host, name) => {
+])('derives the worker name of host %j as %j', (host, name) => {
   expect(workerNameOf(host)).toBe(name);
 });

@@ -25,17 +25,17 @@ function open() {
   return {
     ...localSwitch,
     calls,
-    // Ends the job of the worker that is leaving.
+    // Ends the job of the leaving worker.
     async finish() {
       endRetirement.shift()?.();
-      // The switch learns of the end in a later microtask.
+      // The switch handles the end in a later microtask.
       await Promise.resolve();
       await Promise.resolve();
     },
   };
 }
 
-test('changes from off to on, to leaving while a job lasts, and to off', async () => {
+test('changes its state from off to on, to leaving while a job runs, and back to off', async () => {
   const localSwitch = open();
   expect(localSwitch.state()).toBe('off');
   await localSwitch.turn(null);
@@ -50,13 +50,13 @@ test('changes from off to on, to leaving while a job lasts, and to off', async (
   expect(localSwitch.calls).toEqual(['worker 1 starts with 0', 'worker 1 retires']);
 });
 
-test('restarts the local worker for new settings, and when it is turned on while it leaves', async () => {
+test('restarts the local worker for new settings, and when it is turned on again while leaving', async () => {
   const localSwitch = open();
   await localSwitch.turn(settings);
   await localSwitch.turn({ ...settings, gpus: '1' });
   await localSwitch.turn(null);
   await localSwitch.turn(settings);
-  // The previous worker ends late and must not affect the new one.
+  // The previous worker ends late and must not affect the new worker.
   await localSwitch.finish();
   expect(localSwitch.state()).toBe('on');
   expect(localSwitch.calls).toEqual([

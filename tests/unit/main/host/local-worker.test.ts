@@ -8,9 +8,9 @@ import { openFolder } from '../../../support/fleet-bench.ts';
 import { createNotices } from '../../../support/notices.ts';
 import { isAlive, untilDead } from '../../../support/own-processes.ts';
 
-// Exits when the server closes the input.
+// Agent script that exits when the server closes stdin.
 const exitWithInput = 'process.stdin.resume(); process.stdin.on("end", () => process.exit(0));';
-// Runs until something ends it, and prints a line when it has started.
+// Agent script that prints a line on start, and runs until it is killed.
 const keepRunning = 'setInterval(() => {}, 1000); process.stdout.write("here\\n");';
 
 interface Entry {
@@ -73,7 +73,7 @@ function open(script: string, overrides: Partial<LocalWorkerDeps> = {}) {
   };
 }
 
-test('starts the local worker with private settings and the token in its environment', async () => {
+test('starts the local worker with a private settings file and the token in its environment', async () => {
   const printStart = 'console.log(JSON.stringify([process.argv.slice(1), process.env]));';
   const fixture = open(`${exitWithInput} ${keepRunning} ${printStart}`);
   const { line } = await fixture.nthEntry('local_worker.said', 2);
@@ -95,7 +95,7 @@ test('starts the local worker with private settings and the token in its environ
   expect(JSON.stringify([fixture.entries('local_worker.started')])).not.toContain('wt_');
 });
 
-test('stops the local worker by closing its input, and waits until it has exited', async () => {
+test('stops the local worker by closing its input, and waits for its exit', async () => {
   const fixture = open(`${exitWithInput} ${keepRunning}`);
   const { pid } = await fixture.nthEntry('local_worker.started');
   await fixture.nthEntry('local_worker.said');
@@ -130,7 +130,7 @@ test('restarts a dead local worker with the same token after growing delays', as
   expect(fixture.entries('local_worker.ended')[0]).toMatchObject({ exit_code: null, signal: 'SIGKILL' });
 });
 
-test('issues a new token after the old one was refused', async () => {
+test('issues a new token after the server refused the old token', async () => {
   const fixture = open(
     `if (process.env.SIMPLETUNER_WORKER_TOKEN.endsWith('-1')) process.exit(3); ${exitWithInput} ${keepRunning}`,
   );
@@ -139,13 +139,13 @@ test('issues a new token after the old one was refused', async () => {
   expect(fixture.entries('local_worker.ended')).toMatchObject([{ exit_code: 3 }]);
 });
 
-test('logs a program that cannot be started, and tries again', async () => {
+test('logs local_worker.not_started when the program cannot be started, and retries', async () => {
   const fixture = open('', { program: { command: ['/nowhere/trainyard'], env: {} } });
   expect([await fixture.skipDelay(), await fixture.skipDelay()]).toEqual([1_000, 2_000]);
   expect(String((await fixture.nthEntry('local_worker.not_started'))['cause'])).toContain('ENOENT');
 });
 
-test('logs a folder that cannot be created, and tries again', async () => {
+test('logs local_worker.not_started when the folder cannot be created, and retries', async () => {
   const file = join(openFolder(), 'file');
   writeFileSync(file, '');
   const fixture = open(`${exitWithInput} ${keepRunning}`, { folder: join(file, 'local-worker') });
@@ -155,7 +155,7 @@ test('logs a folder that cannot be created, and tries again', async () => {
   );
 });
 
-test('starts nothing until a token can be issued', async () => {
+test('does not start the local worker until a token can be issued', async () => {
   let isFull = true;
   const issue = () =>
     isFull ? Promise.reject(new Error('the disk is full')) : Promise.resolve({ name: 'here', token: 'wt_1' });
@@ -167,7 +167,7 @@ test('starts nothing until a token can be issued', async () => {
   await fixture.nthEntry('local_worker.said');
 });
 
-test('stops immediately during a delay and while a token is being issued', async () => {
+test('stops immediately during a restart delay and while a token is being issued', async () => {
   const duringDelay = open('process.exit(1)');
   await duringDelay.nthEntry('local_worker.starts_again');
   await duringDelay.stop();
@@ -181,7 +181,7 @@ test('stops immediately during a delay and while a token is being issued', async
   expect(duringIssue.log).toEqual([]);
 });
 
-test('retires a local worker without starting it again', async () => {
+test('does not restart a retired local worker', async () => {
   const fixture = open(
     `process.on('SIGTERM', () => { console.log('leaves'); process.exit(0); }); ${keepRunning}`,
   );
@@ -192,7 +192,7 @@ test('retires a local worker without starting it again', async () => {
   expect(fixture.entries('local_worker.starts_again')).toEqual([]);
 });
 
-test('retires immediately between two starts', async () => {
+test('retires a local worker immediately during a restart delay', async () => {
   const fixture = open('process.exit(1)');
   await fixture.nthEntry('local_worker.starts_again');
   await fixture.retire();

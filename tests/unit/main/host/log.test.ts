@@ -27,13 +27,13 @@ describe('log lines', () => {
   });
 });
 
-describe('fields that cannot be written', () => {
+describe('log fields that cannot be written as JSON', () => {
   const circular: Record<string, unknown> = {};
   circular['itself'] = circular;
   it.each([
     ['refers to itself', circular],
-    ['is a number that JSON does not have', 1n],
-  ])('omits only the field that %s', (_case, value) => {
+    ['is a BigInt', 1n],
+  ])('omits only the log field that %s', (_case, value) => {
     for (const json of [true, false]) {
       const { log, lines } = openLog(json);
       log.info('one', { value });
@@ -46,8 +46,8 @@ describe('fields that cannot be written', () => {
   });
 });
 
-describe('an output that nobody reads', () => {
-  it('counts the dropped lines and writes the count before the next line', () => {
+describe('a log output that is not read', () => {
+  it('drops lines while the output is behind, and writes their count before the next line', () => {
     for (const json of [true, false]) {
       const lines: string[] = [];
       let isBehind = false;
@@ -63,7 +63,7 @@ describe('an output that nobody reads', () => {
       isBehind = false;
       log.info('four');
       log.info('five');
-      // The part of each line that names its event.
+      // The event name in each line.
       const events = lines.map(line => /log\.left_out.*|one|two|three|four|five/.exec(line)?.[0].trim());
       expect(events).toEqual([
         'one',
@@ -76,7 +76,7 @@ describe('an output that nobody reads', () => {
 });
 
 describe('createLog.within', () => {
-  it('adds the context only to the lines of its own work', async () => {
+  it('adds a context only to the lines that its own work logs', async () => {
     const { log, read } = openLog();
     const finish = Promise.withResolvers<void>();
     const lines = ['one', 'two'].map(
@@ -103,7 +103,7 @@ describe('createLog.within', () => {
     ]);
   });
 
-  it('adds no context once the context is null', async () => {
+  it('adds no context to lines logged after the context became null', async () => {
     const { log, read } = openLog();
     let isOver = false;
     let laterWork = Promise.resolve();
@@ -127,7 +127,7 @@ describe('createLog.within', () => {
     ]);
   });
 
-  it('prefers the field of the line to the context', () => {
+  it('prefers a field of the log line to the same field of the context', () => {
     const { log, read } = openLog();
     log.within(
       () => ({ request_id: 'one' }),

@@ -1,4 +1,4 @@
-// Computes addresses and pins from fake dependencies.
+// Tests join addresses and pins with fake dependencies.
 import { expect, test } from 'vitest';
 import type { MachineAddress } from '../../../../main/host/addresses.ts';
 import { unknownElectricity } from '../../../../protocol/settings-api.ts';
@@ -66,17 +66,17 @@ test.each<[panelUrl: string, url: string, pin: string | null]>([
   ['https://192.0.2.7:8001', 'https://192.0.2.7:8001', pin],
   ['https://yard.lan:8001', 'https://yard.lan:8001', pin],
   ['https://[fd00::7]:8001', 'https://[fd00::7]:8001', pin],
-  // A proxy uses another port, or a host name that is not in our certificate.
+  // Behind a proxy, the panel has another port, or a host name that is not in the certificate.
   ['https://yard.lan', 'https://yard.lan', null],
   ['https://proxy.example:8001', 'https://proxy.example:8001', null],
   ['http://yard.lan:8001', 'http://yard.lan:8001', null],
   ['URL', 'URL', null],
-])('returns for a panel opened at %s the join address %s', (panelUrl, url, expectedPin) => {
+])('returns, for a panel opened at %s, the join address %s', (panelUrl, url, expectedPin) => {
   expect(addressFor(panelUrl)).toEqual({ url, pin: expectedPin });
   expect(addressFor(panelUrl, 'files')).toEqual({ url, pin: null });
 });
 
-test('returns no pin without TLS', () => {
+test('returns a join address without a pin when TLS is off', () => {
   expect(addressFor('http://127.0.0.1:8001', 'own', false)).toEqual({
     url: 'http://192.0.2.7:8001',
     pin: null,
@@ -97,7 +97,7 @@ test.each<[description: string, addresses: readonly MachineAddress[], url: strin
   ['Tailscale and containers', [docker, tailscale, loopback], 'http://100.64.0.7:8001'],
   ['only WireGuard', [loopback, makeAddress('wg0', '10.8.0.1')], 'http://10.8.0.1:8001'],
   ['only containers', [loopback, docker], 'http://172.17.0.1:8001'],
-  ['no other machine', [loopback], 'http://127.0.0.1:8001'],
+  ['no network', [loopback], 'http://127.0.0.1:8001'],
 ])('returns the best address of a shared server with %s', (_case, addresses, url) => {
   expect(addressFor('http://127.0.0.1:8001', 'own', false, addresses)).toEqual({ url, pin: null });
 });

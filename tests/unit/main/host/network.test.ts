@@ -1,4 +1,4 @@
-// Opens and closes fake sockets.
+// The sockets in these tests are fakes.
 import { describe, expect, onTestFinished, test } from 'vitest';
 import type { MachineAddress } from '../../../../main/host/addresses.ts';
 import { createNetwork, type NetworkDeps, type NetworkAccess } from '../../../../main/host/network.ts';
@@ -18,7 +18,7 @@ function open(overrides: Partial<NetworkDeps> = {}) {
   const clock = createVirtualClock();
   const log: string[] = [];
   const sockets = new Set<string>();
-  // The protocol that each socket speaks.
+  // The protocol of each open socket.
   const protocolOf = new Map<string, 'http' | 'https'>();
   // Hosts whose connections were closed because the protocol changed between HTTP and HTTPS.
   const closedOtherProtocol: string[] = [];
@@ -65,7 +65,7 @@ const changeHost = async ({ network, clock }: ReturnType<typeof open>, host: str
   await clock.settle();
 };
 
-test('opens only the loopback socket at first', async () => {
+test('opens only the loopback socket for the host 127.0.0.1', async () => {
   const fixture = open();
   await fixture.network.open();
   expect([...fixture.sockets]).toEqual(['127.0.0.1']);
@@ -79,7 +79,7 @@ test.each([
   ['::', ['127.0.0.1', '192.0.2.7', 'fd00::7']],
   ['192.0.2.7', ['127.0.0.1', '192.0.2.7']],
   ['127.0.0.1', ['127.0.0.1']],
-])('opens the sockets of %s: %j', async (host, expected) => {
+])('opens, for the host %s, the sockets %j', async (host, expected) => {
   const fixture = open();
   await fixture.network.open();
   await changeHost(fixture, host);
@@ -100,7 +100,7 @@ test('opens new sockets before it closes old ones, and keeps the loopback socket
   expect([...fixture.sockets]).toEqual(['127.0.0.1', 'fd00::7']);
 });
 
-test('restores the old sockets when a move is undone', async () => {
+test('restores the old sockets when a host change is undone', async () => {
   const fixture = open();
   await fixture.network.open();
   await changeHost(fixture, '192.0.2.7');
@@ -109,7 +109,7 @@ test('restores the old sockets when a move is undone', async () => {
   expect(fixture.network.host).toBe('192.0.2.7');
 });
 
-test('opens no socket when one address of a move is unavailable', async () => {
+test('opens no new socket when one address of the new host is unavailable', async () => {
   const fixture = open();
   await fixture.network.open();
   fixture.unavailable.add('fd00::7');
@@ -118,7 +118,7 @@ test('opens no socket when one address of a move is unavailable', async () => {
   expect(fixture.network.host).toBe('127.0.0.1');
 });
 
-test('opens a socket in a new network of the machine until sharing ends', async () => {
+test('opens a socket for each new address of the machine until sharing ends', async () => {
   const fixture = open();
   await fixture.network.open();
   await changeHost(fixture, '0.0.0.0');
@@ -152,7 +152,7 @@ test.each([
   ['0.0.0.0', 'http://127.0.0.1:8001', ['http://127.0.0.1:8001', 'http://192.0.2.7:8001']],
   ['192.0.2.7', 'http://192.0.2.7:8001', ['http://192.0.2.7:8001']],
   ['::1', 'http://[::1]:8001', ['http://[::1]:8001']],
-])('opens only the fixed host %s', async (host, url, listening) => {
+])('opens only the socket of the fixed host %s', async (host, url, listening) => {
   const fixture = open({ fixedHost: host, port: 8001, access: accessAt('::') });
   await fixture.network.open();
   await fixture.clock.advance(60_000);
@@ -160,7 +160,7 @@ test.each([
   expect([fixture.network.url, fixture.network.listening()]).toEqual([url, listening]);
 });
 
-test('ignores new networks after it is stopped', async () => {
+test('ignores new addresses of the machine after stop', async () => {
   const fixture = open({ access: accessAt('0.0.0.0') });
   await fixture.network.open();
   fixture.network.stop();
@@ -169,7 +169,7 @@ test('ignores new networks after it is stopped', async () => {
   expect([...fixture.sockets]).toEqual(['127.0.0.1', '192.0.2.7']);
 });
 
-test('opens no more sockets when it is stopped during its start', async () => {
+test('opens no more sockets when stop is called during open', async () => {
   const clock = createVirtualClock();
   let timerCount = 0;
   const after: typeof clock.after = (ms, run) => {
@@ -185,7 +185,7 @@ test('opens no more sockets when it is stopped during its start', async () => {
 });
 
 describe('network with TLS', () => {
-  test('speaks plain HTTP on the loopback socket and TLS on all others', async () => {
+  test('uses plain HTTP on the loopback socket and TLS on all other sockets', async () => {
     const fixture = open({ access: accessAt('0.0.0.0', true) });
     await fixture.network.open();
     expect(Object.fromEntries(fixture.protocolOf)).toEqual({ '127.0.0.1': 'http', '192.0.2.7': 'https' });
@@ -211,7 +211,7 @@ describe('network with TLS', () => {
     expect(fixture.log).toEqual(['exposed 0.0.0.0', 'exposed 0.0.0.0']);
   });
 
-  test('moves and turns TLS on as one step that can be undone', async () => {
+  test('changes the host and TLS in one step that can be undone', async () => {
     const fixture = open({ access: accessAt('192.0.2.7') });
     await fixture.network.open();
     await (await fixture.network.change(accessAt('::', true))).undo();
@@ -232,15 +232,18 @@ describe('network with TLS', () => {
     ],
     ['127.0.0.1', { '127.0.0.1': 'http' }, ['http://127.0.0.1:8001'], true],
     ['::1', { '::1': 'http' }, ['http://[::1]:8001'], true],
-  ])('opens the fixed host %s with TLS: %j', async (host, protocolOf, listening, hasLoopbackSocket) => {
-    const fixture = open({ fixedHost: host, port: 8001, access: accessAt('127.0.0.1', true) });
-    await fixture.network.open();
-    expect(Object.fromEntries(fixture.protocolOf)).toEqual(protocolOf);
-    expect(fixture.network.listening()).toEqual(listening);
-    expect(fixture.network.hasLoopbackSocket).toBe(hasLoopbackSocket);
-  });
+  ])(
+    'opens, for the fixed host %s with TLS, the sockets %j',
+    async (host, protocolOf, listening, hasLoopbackSocket) => {
+      const fixture = open({ fixedHost: host, port: 8001, access: accessAt('127.0.0.1', true) });
+      await fixture.network.open();
+      expect(Object.fromEntries(fixture.protocolOf)).toEqual(protocolOf);
+      expect(fixture.network.listening()).toEqual(listening);
+      expect(fixture.network.hasLoopbackSocket).toBe(hasLoopbackSocket);
+    },
+  );
 
-  test('has no loopback socket when it is fixed to another address without TLS', () => {
+  test('has no loopback socket when the host is fixed to another address without TLS', () => {
     expect(open({ fixedHost: '192.0.2.7' }).network.hasLoopbackSocket).toBe(false);
   });
 
@@ -250,7 +253,7 @@ describe('network with TLS', () => {
     await expect(fixture.network.open()).rejects.toThrow('EADDRINUSE 192.0.2.7');
   });
 
-  test('turns TLS on at run time when it is fixed to all addresses', async () => {
+  test('turns TLS on at run time when the host is fixed to 0.0.0.0', async () => {
     const fixture = open({ fixedHost: '0.0.0.0', port: 8001 });
     await fixture.network.open();
     (await fixture.network.change(accessAt('0.0.0.0', true))).commit();

@@ -5,7 +5,7 @@ import { accept, refuse } from '../../../../protocol/problem.ts';
 type Step = 'prepare' | 'suspend' | 'save' | 'close' | 'sign' | 'replaceDatabase' | 'reopen';
 
 const by = { type: 'admin', id: 'ada', address: null } as const;
-// The restoration passes the request of its caller on to `suspend`.
+// `restore` passes the caller's request to `suspend`.
 const request = 'the call';
 
 function open(failingStep: Step | null = null) {
@@ -56,7 +56,7 @@ function open(failingStep: Step | null = null) {
 }
 
 describe('restoring a backup', () => {
-  test('saves the current database first, and signs the copy before it is opened', async () => {
+  test('saves the current database first, and signs the backup copy before opening it', async () => {
     const { restore, steps } = open();
     expect(await restore()).toEqual(accept({ restored: { name: 'noon' }, saved: { name: 'saved' } }));
     expect(steps).toEqual([
@@ -84,7 +84,7 @@ describe('restoring a backup', () => {
     ['sign', ['suspend', 'save', 'close', 'sign', 'reopen']],
     ['replaceDatabase', ['suspend', 'save', 'close', 'sign', 'replaceDatabase', 'reopen']],
   ])(
-    'keeps the current database when step "%s" fails, and names the file only in the log',
+    'keeps the current database when the step "%s" fails, and reports the cause only in the log',
     async (step, stepsAfterPrepare) => {
       const { restore, steps, logged } = open(step);
       const outcome = await restore();

@@ -1,4 +1,4 @@
-// Changes settings with fake dependencies.
+// The settings in these tests have fake dependencies.
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
@@ -11,7 +11,7 @@ import { openFolder } from '../../../support/fleet-bench.ts';
 const off = { enabled: false, gpus: null, trainer: null, work_dir: null };
 const caller = { actor: { type: 'admin', id: 'ada', address: null }, isHere: true } as const;
 
-// Functions that replace a dependency, for example with a failing one.
+// Replacements for dependencies, for example functions that fail.
 interface Overrides {
   readonly note?: () => Promise<void>;
   readonly certificate?: () => Promise<void>;
@@ -20,7 +20,7 @@ interface Overrides {
 function open({ note = () => Promise.resolve(), certificate = () => Promise.resolve() }: Overrides = {}) {
   const path = join(openFolder(), 'settings.json');
   const steps: string[] = [];
-  // Each of these functions ends one change of the network.
+  // Each function completes one network change.
   const finishNetworkChange: (() => void)[] = [];
   const network: Network = {
     host: '127.0.0.1',
@@ -84,7 +84,7 @@ function open({ note = () => Promise.resolve(), certificate = () => Promise.reso
 
 const nextTurn = (): Promise<void> => new Promise(resolve => setImmediate(resolve));
 
-test('applies changes one after the other without losing any', async () => {
+test('applies concurrent settings changes one after the other without losing any', async () => {
   const { settings, steps, finishNetworkChange, storedSettings } = open();
   const first = settings.change({ host: '0.0.0.0' }, caller);
   const second = settings.change({ public_url: 'https://yard.example' }, caller);
@@ -109,7 +109,7 @@ test('applies changes one after the other without losing any', async () => {
   });
 });
 
-test('undoes a change that cannot be recorded in the audit trail', async () => {
+test('undoes a settings change that cannot be recorded in the audit trail', async () => {
   const { settings, steps, finishNetworkChange, storedSettings, path } = open({
     note: () => Promise.reject(new Error('disk full')),
   });
@@ -120,11 +120,11 @@ test('undoes a change that cannot be recorded in the audit trail', async () => {
   expect(steps).toEqual(['opens 0.0.0.0', 'undoes 0.0.0.0']);
   expect(storedSettings()).toBeNull();
   expect(existsSync(`${path}.new`)).toBe(false);
-  // The failed change must not block the next one.
+  // The failed change must not block the next change.
   await expect(settings.change({}, caller)).resolves.toMatchObject({ ok: true });
 });
 
-test('keeps a chosen host when sharing is turned on again', async () => {
+test('keeps the chosen host when sharing is turned on and the host is already shared', async () => {
   const { settings, steps, finishNetworkChange } = open();
   const change = settings.change({ host: '::' }, caller);
   await nextTurn();
@@ -134,7 +134,7 @@ test('keeps a chosen host when sharing is turned on again', async () => {
   expect(steps.filter(step => step.startsWith('opens'))).toEqual(['opens ::']);
 });
 
-test('changes TLS and the address in one step, after creating a certificate', async () => {
+test('changes TLS and the host in one step, after creating a certificate', async () => {
   const { settings, steps, finishNetworkChange, storedSettings } = open();
   const change = settings.change({ shared: true, tls: true }, caller);
   await nextTurn();
@@ -151,7 +151,7 @@ test('changes TLS and the address in one step, after creating a certificate', as
   expect(storedSettings()).toMatchObject({ host: '0.0.0.0', tls: true });
 });
 
-test('changes nothing when the certificate cannot be created', async () => {
+test('changes no settings when the certificate cannot be created', async () => {
   const { settings, steps, storedSettings } = open({
     certificate: () => Promise.reject(new Error('no room')),
   });
@@ -163,7 +163,7 @@ test('changes nothing when the certificate cannot be created', async () => {
   expect(storedSettings()).toBeNull();
 });
 
-test('applies each part of the GPU trouble policy immediately', async () => {
+test('applies a change of the GPU trouble policy, and ignores an equal change', async () => {
   const { settings, steps, storedSettings } = open();
   const policy = { missing: true, errors: true, held: false };
   expect(await settings.change({ gpu_troubles: { held: false } }, caller)).toMatchObject({
@@ -175,7 +175,7 @@ test('applies each part of the GPU trouble policy immediately', async () => {
   expect(storedSettings()).toMatchObject({ gpu_troubles: policy });
 });
 
-test('applies a new audit retention only after it is saved', async () => {
+test('records a new audit retention before applying it, and ignores an equal retention', async () => {
   const { settings, steps, storedSettings } = open();
   expect(await settings.change({ audit_retention_days: 90 }, caller)).toMatchObject({
     ok: true,

@@ -5,7 +5,7 @@ import { createUploadTokens, fleetIdOf } from '../../../../main/host/tokens.ts';
 const tokens = createUploadTokens(Buffer.alloc(32, 1));
 const [job, attempt] = [JobId.parse('j_1'), AttemptId.parse('a_1')];
 
-test('returns the same upload token for an attempt after a restart, and reads it', () => {
+test('returns the same upload token for an attempt after a restart, and parses the token', () => {
   const token = tokens.of(job, attempt, 0);
   expect(createUploadTokens(Buffer.alloc(32, 1)).of(job, attempt, 0)).toBe(token);
   expect(tokens.read(token)).toEqual({ jobId: job, attemptId: attempt, generation: 0 });
@@ -44,7 +44,7 @@ test('rejects an upload token with any character changed, added or removed', () 
   }
 });
 
-test('reads the generation of an upload token, and rejects a changed one', () => {
+test('parses the generation of an upload token, and rejects a changed generation', () => {
   const token = tokens.of(job, attempt, 12);
   expect(tokens.read(token)).toEqual({ jobId: job, attemptId: attempt, generation: 12 });
   for (const suffix of ['', '.0', '.1', '.012', '.13', '.12.', '.-12', '.1e1'])

@@ -73,7 +73,7 @@ describe('findDestination', () => {
     'https://[::1]/',
     'https://[::ffff:169.254.169.254]/',
     'https://169.254.169.254/latest/meta-data',
-  ])('refuses %s without a DNS lookup', async url => {
+  ])('refuses the private address %s without a DNS lookup', async url => {
     expect(
       await findDestination(toUrl(url), [], () => Promise.reject(new Error('unexpected lookup'))),
     ).toMatchObject({
@@ -81,7 +81,7 @@ describe('findDestination', () => {
     });
   });
 
-  test('refuses a name if any of its addresses is private', async () => {
+  test('refuses a host name if any of its addresses is private', async () => {
     const destination = await findDestination(
       toUrl('https://a.example/'),
       [],
@@ -108,7 +108,7 @@ describe('findDestination', () => {
       });
   });
 
-  test('returns the addresses of a public name', async () => {
+  test('returns the addresses of a public host name', async () => {
     const destination = await findDestination(toUrl('https://a.example/'), [], resolverOf('8.8.8.8'));
     expect(destination).toEqual({ kind: 'found', addresses: [{ address: '8.8.8.8', family: 4 }] });
   });
@@ -123,7 +123,7 @@ describe('findDestination', () => {
     });
   });
 
-  test('reports a name that cannot be resolved as unknown', async () => {
+  test('returns unknown for a host name that cannot be resolved', async () => {
     const destination = await findDestination(toUrl('https://a.example/'), [], () =>
       Promise.reject(new Error('ENOTFOUND')),
     );
@@ -141,7 +141,7 @@ test.each([
   [429, 'temporary'],
   [500, 'temporary'],
   [503, 'temporary'],
-])('treats HTTP %d as %s', (status, kind) => {
+])('classifies the HTTP status %d as %s', (status, kind) => {
   expect(answerOfStatus(status, null).kind).toBe(kind);
 });
 
@@ -155,6 +155,6 @@ test.each([
   ['tomorrow', null],
   ['Abc, nonsense', null],
 ])('reads Retry-After %j as %j ms', (header, expected) => {
-  // Dates in the header are relative to this time, five seconds after 1970 began.
+  // The current time is five seconds after the start of 1970.
   expect(parseRetryAfter(header, 5_000)).toBe(expected);
 });

@@ -3,7 +3,7 @@ import type { Fleet } from '../../../support/fleet.ts';
 
 type ParsedRow = Omit<AuditRow, 'details'> & { readonly details: Readonly<Record<string, unknown>> };
 
-/** Returns the newest audit row, or the newest one of this type. */
+/** Returns the newest audit row, or the newest row of `type`. Throws if there is no such row. */
 export function lastRow(fleet: Fleet, type?: string): ParsedRow {
   const row = fleet.audit().findLast(candidate => type === undefined || candidate.type === type);
   if (row === undefined)

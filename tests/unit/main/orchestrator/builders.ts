@@ -29,7 +29,7 @@ export const jobId = (id: string): JobId => JobId.parse(id);
 export const workerId = (id: string): WorkerId => WorkerId.parse(id);
 export const attemptId = (id: string): AttemptId => AttemptId.parse(id);
 
-// The time at which most tests call `advance`. The builders create objects from before it.
+// The current time in most tests. The builders create objects with earlier times.
 export const NOW = 1_000_000;
 
 export function makeNeeds(changes: Partial<Requirements> = {}): Requirements {
@@ -122,7 +122,7 @@ const baseJob = {
   progress: { step: 5 },
 } as const;
 
-/** A job that waits for its second attempt after its first was lost. */
+/** Creates a pending job that waits for its second attempt after its first attempt was lost. */
 export function makePending(changes: Partial<PendingJob> = {}): PendingJob {
   return {
     ...baseJob,
@@ -135,7 +135,7 @@ export function makePending(changes: Partial<PendingJob> = {}): PendingJob {
   };
 }
 
-/** A job that a worker holds. By default, a cancelling job was cancelled by a user. */
+/** Creates a job that a worker holds. By default, a cancelling job was cancelled by a user. */
 export function makeLive(
   status: LiveJob['status'],
   changes: Partial<Omit<AssignedJob, 'status'>> & { readonly why?: StopOrder['why'] } = {},
@@ -203,7 +203,7 @@ export function makeAgent(changes: Partial<AgentFacts> = {}): AgentFacts {
   };
 }
 
-/** A registered, persistent worker by default. */
+/** Creates a worker, by default registered and persistent. */
 export function makeWorker(changes: Partial<Worker> = {}): Worker {
   return {
     id: workerId('w1'),
@@ -223,7 +223,7 @@ export function makeWorker(changes: Partial<Worker> = {}): Worker {
   };
 }
 
-/** An update that waits for its turn by default. */
+/** Creates an update, by default queued. */
 export const makeUpdate = (changes: Partial<ProgramUpdate> = {}): ProgramUpdate => ({
   id: UpdateId.parse('u_1'),
   request: UpdateId.parse('u_r'),

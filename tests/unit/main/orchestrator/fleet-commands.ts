@@ -1,4 +1,4 @@
-// Commands of fast-check: every call that users and workers can send to a fleet, valid or not.
+// fast-check commands for every call that users and workers can send to a fleet, valid or not.
 import fc from 'fast-check';
 import type { JobId } from '../../../../protocol/ids.ts';
 import { finalStatuses, isWaiting, type JobDetail } from '../../../../protocol/job.ts';
@@ -34,7 +34,7 @@ export interface RealFleet {
 type Command = fc.AsyncCommand<FleetModel, RealFleet>;
 type Run = (model: FleetModel, real: RealFleet) => Promise<void>;
 
-// `run` throws on an unexpected result. A full disk may fail any command.
+// `run` throws on an unexpected result. Any command may fail while the disk is full.
 function command(name: string, run: Run, check: (model: FleetModel) => boolean = () => true): Command {
   return {
     check,
@@ -53,7 +53,7 @@ function command(name: string, run: Run, check: (model: FleetModel) => boolean =
 
 const workerIndex = fc.nat({ max: 2 });
 const anyJobIndex = fc.nat({ max: 7 });
-// Picks a job; null when none exists yet.
+// Returns a job, or null when no job exists yet.
 const jobAt = ({ jobs }: RealFleet, index: number): JobId | null =>
   jobs[index % Math.max(1, jobs.length)] ?? null;
 const nameJob = (index: number | null): string => (index === null ? 'no job' : `job ${index}`);
@@ -83,7 +83,7 @@ const submits = fc
     max_retries: fc.nat({ max: 3 }),
     priority: fc.constantFrom(0, 10, 40),
     timeout_s: fc.constantFrom(undefined, 60),
-    // True in one of six cases, because a job that waits for approval exercises little else.
+    // True in one of six cases, because a job that waits for approval covers little other code.
     requires_approval: fc.nat({ max: 5 }).map(n => n === 0),
     user: fc.constantFrom(ada, bob),
   })
@@ -144,7 +144,7 @@ const keyedSubmits = fc
     }),
   );
 
-// A user's command for one job. `isAllowed` decides from the job's previous state whether it is allowed.
+// Creates a user's command for one job. `isAllowed` returns whether the previous state of the job allows the command.
 const jobCommand = <T>(
   name: string,
   call: (id: JobId, fleet: Fleet) => Promise<Outcome<T>>,
@@ -344,7 +344,7 @@ const heartbeats = fc
     ),
   );
 
-// The call counts as contact. So its worker may be online again and get the pending job.
+// The call counts as contact, so the worker may be online again and get the pending job.
 const isUnchangedOrDispatched = (before: string, after: string): boolean =>
   after === before || (before === 'pending' && after === 'dispatched');
 
@@ -385,7 +385,7 @@ const jobRuns = fc
     }),
   );
 
-// A repeated final report of an attempt that may have ended long ago.
+// Reports about any attempt of a job, including attempts that ended long ago.
 const replays = fc
   .record({
     index: workerIndex,
@@ -442,8 +442,8 @@ const diskChanges = fc.boolean().map(isFull =>
 export const isKnown = ({ fleet }: RealFleet, token: string): boolean =>
   fleet.orchestrator.workers.byTokenHash(hashOf(token)) !== null;
 
-// The number is a weight: a command with 6 is generated six times as often as one with 1. Commands that let
-// jobs make progress have a higher weight than the others.
+// fast-check generates a command with weight 6 six times as often as a command with weight 1. Commands that advance
+// jobs have higher weights.
 const weightedCommands: readonly (readonly [fc.Arbitrary<Command>, number])[] = [
   [jobRuns, 6],
   [submits, 4],

@@ -42,7 +42,7 @@ async function setUp(): Promise<{ readonly model: FleetModel; readonly real: Rea
   };
 }
 
-// Checks that hold after every command. Some compare with the state before it.
+// Creates the checks that must hold after every command. Some checks compare with the state after the previous command.
 function createInvariantCheck(real: () => RealFleet): RealFleet['checkInvariants'] {
   const ended = new Map<JobId, ShownStatus>();
   let previousOffers: readonly number[] = [];
@@ -96,7 +96,7 @@ function createInvariantCheck(real: () => RealFleet): RealFleet['checkInvariants
   };
 }
 
-// Pending jobs have positions from 1 without gaps. Jobs that need approval have none.
+// Pending jobs have positions from 1 without gaps. Jobs that need approval have no position.
 function expectPositionsWithoutGaps({ fleet, jobs }: RealFleet): void {
   const waiting = jobs.map(id => fleet.job(id)).filter(({ status }) => isWaiting(status));
   const blocked = waiting.filter(({ approval }) => approval === 'wanted');

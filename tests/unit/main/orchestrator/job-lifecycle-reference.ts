@@ -3,7 +3,7 @@ import type { JobEvent } from '../../../../main/orchestrator/rules/job-lifecycle
 import type { FailureCause, JobStatus } from '../../../../protocol/job.ts';
 
 export interface ReferenceJob {
-  // The job needs approval.
+  // True if the job needs approval.
   readonly blocked: boolean;
   readonly maxRetries: number;
   readonly retryOn: readonly FailureCause[];
@@ -11,14 +11,14 @@ export interface ReferenceJob {
   // The number of the newest attempt, or 0.
   readonly attemptNo: number;
   readonly retriesUsed: number;
-  // The end of the newest attempt used a retry.
+  // True if the end of the newest attempt used a retry.
   readonly charged: boolean;
-  // The newest attempt has ended, but its worker may still resume it.
+  // True if the newest attempt has ended, but its worker may still resume the attempt.
   readonly resumable: boolean;
   readonly backoffMs: number;
-  // The reason for which a cancelling job is stopped.
+  // Why a cancelling job is stopped.
   readonly stopReason: 'cancel' | 'timeout' | 'drain' | 'node' | null;
-  // Failure of another worker of the attempt, if that is why it is stopped.
+  // The failure of another worker of the attempt, if this failure is why the attempt is stopped.
   readonly nodeCause: FailureCause | null;
 }
 
@@ -88,7 +88,7 @@ function afterFailure(job: ReferenceJob, cause: FailureCause, resumable: boolean
   };
 }
 
-const withRetryGivenBack = (job: ReferenceJob): ReferenceJob => ({
+const withRefundedRetry = (job: ReferenceJob): ReferenceJob => ({
   ...job,
   retriesUsed: job.retriesUsed - (job.charged ? 1 : 0),
 });
@@ -101,14 +101,14 @@ function afterEventWhilePending(job: ReferenceJob, event: JobEvent): ReferenceJo
   // Cancelling a pending job does not change the end of its last attempt.
   if (event.type === 'stop') return event.why === 'cancel' ? { ...job, status: 'cancelled' } : null;
   if (event.type === 'complete')
-    return job.attemptNo === 0 ? null : withStatus(withRetryGivenBack(job), 'completed');
+    return job.attemptNo === 0 ? null : withStatus(withRefundedRetry(job), 'completed');
   if (!job.resumable) return null;
-  if (event.type === 'run' || event.type === 'back') return withStatus(withRetryGivenBack(job), 'running');
-  if (event.type === 'fail') return afterFailure(withRetryGivenBack(job), event.end.cause, false);
-  return event.type === 'stopped' ? afterFailure(withRetryGivenBack(job), 'preempted', false) : null;
+  if (event.type === 'run' || event.type === 'back') return withStatus(withRefundedRetry(job), 'running');
+  if (event.type === 'fail') return afterFailure(withRefundedRetry(job), event.end.cause, false);
+  return event.type === 'stopped' ? afterFailure(withRefundedRetry(job), 'preempted', false) : null;
 }
 
-// The job has a worker.
+// Handles an event of a job that a worker holds.
 function afterEventWhileHeld(job: ReferenceJob, event: JobEvent): ReferenceJob | null {
   const { status } = job;
   const isOffered = status === 'dispatched';
@@ -147,7 +147,7 @@ function afterEventWhileHeld(job: ReferenceJob, event: JobEvent): ReferenceJob |
 }
 
 function afterEventWhileCancelling(job: ReferenceJob, event: JobEvent): ReferenceJob | null {
-  // The trainer of a lost worker or a released job may still run, so that its attempt can resume.
+  // The trainer of a lost worker or a released job may still run, so its attempt can resume.
   const mayStillRun = event.type === 'lost' || event.type === 'release';
   switch (event.type) {
     case 'complete':

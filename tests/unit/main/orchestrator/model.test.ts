@@ -8,7 +8,7 @@ test('names each actor: a token, a worker or the orchestrator', () => {
   expect(nameOf(system)).toBe('system');
 });
 
-test("takes ephemeral from the agent's last registration, or from the creation before that", () => {
+test("reads whether a worker is ephemeral from its agent's last registration, or else from its type", () => {
   expect(isEphemeral(makeWorker({ type: 'ephemeral', agent: null }))).toBe(true);
   expect(isEphemeral(makeWorker({ type: 'persistent', agent: null }))).toBe(false);
   expect(isEphemeral(makeWorker({ type: 'ephemeral', agent: makeAgent({ persistent: true }) }))).toBe(false);

@@ -25,7 +25,7 @@ export function makePool(settings: PoolOptions = {}, changes: Partial<Pool> = {}
   };
 }
 
-/** A launch that was ordered and not submitted yet. */
+/** Creates a launch that was ordered but not submitted yet. */
 export function makeLaunch(changes: Partial<Launch> = {}): Launch {
   const { id = launchId('l1') } = changes;
   return {

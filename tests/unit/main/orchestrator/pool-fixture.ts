@@ -8,7 +8,7 @@ import {
   type PoolOptions,
 } from '../../../support/pool-fleet.ts';
 
-/** Opens a fleet with pools, but without a pool yet. It closes with the test. */
+/** Opens a fleet to which tests can add pools. The fleet closes when the test ends. */
 export async function openPoolFleet(options: PoolFleetOptions = {}): Promise<PoolFleet> {
   const pools = await createPoolFleet(options);
   onTestFinished(pools.close);
@@ -30,7 +30,7 @@ export const launchStates = ({ launches }: PoolFleet, name?: string) =>
   launches(name).map(({ state }) => state);
 export const launchOutcomes = ({ launches }: PoolFleet, name?: string) =>
   launches(name).map(({ outcome }) => outcome);
-/** The number of jobs with each status. */
+/** Returns the number of jobs with each status. */
 export const jobCounts = ({ fleet }: PoolFleet) => {
   const counts: Record<string, number> = {};
   for (const { status, count } of fleet.store.countJobs()) counts[status] = (counts[status] ?? 0) + count;
@@ -38,6 +38,6 @@ export const jobCounts = ({ fleet }: PoolFleet) => {
 };
 export const retriesOf = ({ fleet }: PoolFleet, id: JobId) => fleet.store.job(id)?.retriesUsed;
 export const poolIdOf = ({ pool }: PoolFleet, name?: string) => pool(name).pool_id;
-/** The text about each pool in the explanation of a job. */
+/** Returns the text about each pool in the explanation of the job. */
 export const poolDetails = ({ fleet }: PoolFleet, job: Parameters<typeof fleet.job>[0]) =>
   valueOf(fleet.orchestrator.jobs.explain(job)).pools.map(({ detail }) => detail);

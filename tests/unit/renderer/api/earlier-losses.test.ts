@@ -1,4 +1,4 @@
-/** Tests that the panel reads the earlier losses of visible rows once each, and only a few at a time. */
+/** Tests the reading of earlier losses: once for each visible attempt, and for few jobs at a time. */
 import { beforeEach, expect, test } from 'vitest';
 import type { CallFailure, Client } from '../../../../protocol/client.ts';
 import { JobId } from '../../../../protocol/ids.ts';
@@ -63,7 +63,7 @@ const pointsIn = (n: number) => {
   return series === undefined ? null : allPoints(series);
 };
 
-test('stores the earlier losses with their times, without gaps', async () => {
+test('stores the earlier losses with their times, and skips buckets without a value', async () => {
   earlier.register(idOf(1), 1);
   runTimers();
   expect(requests[0]).toMatchObject({ id: 'j_1', query: { attempt: 1, keys: 'loss', points: 30 } });
@@ -88,14 +88,14 @@ test('requests the losses of each attempt once, however many callers watch it', 
   expect(requests).toHaveLength(2);
 });
 
-test('requests nothing when the caller immediately stops watching', () => {
+test('requests no losses when the caller unregisters before the request is sent', () => {
   const unregister = earlier.register(idOf(1), 1);
   unregister();
   runTimers();
   expect(requests).toEqual([]);
 });
 
-test('reads the losses of four jobs at a time and skips those no longer watched', async () => {
+test('reads the losses of four jobs at a time and skips unregistered jobs', async () => {
   const unregister = [1, 2, 3, 4, 5, 6].map(n => earlier.register(idOf(n), 1));
   runTimers();
   expect(requests.map(({ id }) => id)).toEqual(['j_1', 'j_2', 'j_3', 'j_4']);
@@ -104,7 +104,7 @@ test('reads the losses of four jobs at a time and skips those no longer watched'
   expect(requests.map(({ id }) => id)).toEqual(['j_1', 'j_2', 'j_3', 'j_4', 'j_6']);
 });
 
-test('leaves the store unchanged when losses are unreadable or empty, and reads the next', async () => {
+test('stores nothing when a read fails or returns no start time, and reads the next job', async () => {
   for (const n of [1, 2, 3, 4, 5]) earlier.register(idOf(n), 1);
   runTimers();
   await answer(0, { ok: false, failure: { kind: 'unreachable', cause: null } });

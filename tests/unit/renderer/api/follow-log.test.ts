@@ -60,7 +60,7 @@ function startFollowing() {
   };
 }
 
-// The server announces when to expect the next ping.
+// Each ping tells the client when to expect the next ping.
 const ping = { kind: 'ping', every_ms: 20_000 };
 const lines = { type: 'lines', lines: [], open_line: null };
 

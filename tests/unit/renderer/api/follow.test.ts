@@ -1,4 +1,4 @@
-/** Tests that the panel reads the state, applies events, and shows when its data is not current. */
+/** Tests that the panel loads a snapshot, applies events, and shows when its data is stale. */
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import type { CallFailure, Client } from '../../../../protocol/client.ts';
 import type { UiEvent } from '../../../../protocol/events.ts';
@@ -47,7 +47,7 @@ const forbidden: CallFailure = {
 };
 const unreachable: CallFailure = { kind: 'unreachable', cause: null };
 
-/** A server with one job, whose state includes all events up to `seq`. */
+/** Follows a fake server with one job. The state of the server includes all events up to `server.seq`. */
 function startFollowing(granted: readonly Permission[] = permissions) {
   const server = {
     seq: 5,
@@ -103,7 +103,7 @@ function startFollowing(granted: readonly Permission[] = permissions) {
 }
 
 describe('followFleet', () => {
-  test('opens the stream, then loads the snapshot, then shows events', async () => {
+  test('opens the stream, then loads the snapshot, then applies events', async () => {
     const { receive, shown, opened, workerReads } = startFollowing();
     expect([opened, workerReads(), shown()]).toEqual([
       ['http://fleet/api/events?pings=true'],
@@ -117,7 +117,7 @@ describe('followFleet', () => {
     expect(workerReads()).toBe(1);
   });
 
-  test('shows events that arrive during the snapshot together with it', async () => {
+  test('applies an event that arrives while the snapshot loads', async () => {
     const { server, receive, shown } = startFollowing();
     const opening = receive({ kind: 'open' });
     server.seq = 99;
@@ -126,7 +126,7 @@ describe('followFleet', () => {
     expect(shown()).toEqual(['live', 'running']);
   });
 
-  test('immediately shows a lost stream as stale and reloads after the reconnect', async () => {
+  test('shows a lost stream as stale and reloads the snapshot after the reconnect', async () => {
     const { server, receive, shown, workerReads } = startFollowing();
     await receive({ kind: 'open' });
     await receive({ kind: 'lost' });
@@ -136,7 +136,7 @@ describe('followFleet', () => {
     expect([shown(), workerReads()]).toEqual([['live', 'completed'], 2]);
   });
 
-  test('does not show "live" when the stream breaks during the snapshot', async () => {
+  test('stays stale when the stream breaks while the snapshot loads', async () => {
     const { receive, shown } = startFollowing();
     const opening = receive({ kind: 'open' });
     await receive({ kind: 'lost' });
@@ -144,7 +144,7 @@ describe('followFleet', () => {
     expect(shown()[0]).toBe('stale');
   });
 
-  test('reloads everything after a gap in the events', async () => {
+  test('reloads the snapshot when an event is missing', async () => {
     const { server, receive, shown, workerReads } = startFollowing();
     await receive({ kind: 'open' });
     Object.assign(server, { seq: 8, status: 'failed' });
@@ -194,7 +194,7 @@ describe('a signed-out user', () => {
     expect(onPerson.mock.calls).toEqual([[null]]);
   });
 
-  test('does not report a signed-out user when the stream is refused for another reason', async () => {
+  test('still reports the signed-in user when the stream is refused for another reason', async () => {
     const { receive, shown, onPerson } = startFollowing();
     await receive({ kind: 'open' });
     await receive({ kind: 'refused' });
@@ -202,7 +202,7 @@ describe('a signed-out user', () => {
   });
 });
 
-describe('a user with few permissions', () => {
+describe('permissions and changes of the user', () => {
   test('shows the jobs and does not request the workers without admin.workers', async () => {
     const { receive, shown, workerReads } = startFollowing(['queue.view']);
     await receive({ kind: 'open' });
@@ -211,7 +211,7 @@ describe('a user with few permissions', () => {
     expect(shown()).toEqual(['live', 'running']);
   });
 
-  test('reports another user when the session has changed before the stream reopens', async () => {
+  test('reports the new user when another user signed in before the stream reopened', async () => {
     const { server, receive, onPerson } = startFollowing();
     await receive({ kind: 'open' });
     expect(onPerson).not.toHaveBeenCalled();

@@ -41,7 +41,7 @@ test('polls the workers immediately and then every ten seconds', async () => {
   expect(server.reads).toBe(2);
 });
 
-test('polls soon after the user has changed something on this page', async () => {
+test('polls within two seconds after the user made a change in this tab', async () => {
   const { server, store, names } = startPolling();
   await vi.advanceTimersByTimeAsync(400);
   server.workers = [workerView({ name: 'renamed' })];
@@ -61,7 +61,7 @@ test('pauses polling while the page is hidden and polls immediately when it is s
   expect(server.reads).toBe(1);
 });
 
-test('reports an unreachable server and its return', async () => {
+test('shows stale data while the server is unreachable, and polls again afterwards', async () => {
   const { server, stream, names } = startPolling();
   await vi.advanceTimersByTimeAsync(400);
   server.isReachable = false;

@@ -1,4 +1,4 @@
-/** Tests that the panel reads workers page by page, so that a long list blocks neither the browser nor the server. */
+/** Tests that the panel reads the workers in small pages, so that a long list blocks neither browser nor server. */
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import type { Client } from '../../../../protocol/client.ts';
 import { WorkerId } from '../../../../protocol/ids.ts';
@@ -17,7 +17,7 @@ interface PageRequest {
 beforeEach(() => void vi.useFakeTimers({ now: 0 }));
 afterEach(() => void vi.useRealTimers());
 
-/** A server with this number of workers, which all report the current load. */
+/** Refreshes from a fake server with `count` workers, all with the GPU utilization `server.load`. */
 function startRefreshing(count: number) {
   const server = { load: 10, isDown: false };
   const view = (number: number): WorkerView =>
@@ -61,12 +61,12 @@ test('reads all workers of a small fleet every ten seconds', async () => {
   stop();
 });
 
-test('reads a large fleet page by page, pausing after each, and starts over after the last', async () => {
+test('reads a large fleet page by page with pauses, and starts over after the last page', async () => {
   const { requests, server, loadOf, stop } = startRefreshing(1_000);
   server.load = 80;
   await advance(9_000);
   expect(requests.map(({ cursor }) => cursor)).toEqual([null, 'w_249', 'w_499', 'w_749', 'w_999']);
-  // `requests[index]` is the request before this one, because the list starts at the second request.
+  // `requests[index]` is the previous request, because the list starts at the second request.
   const pauses = requests.slice(1).map(({ at }, index) => at - (requests[index]?.at ?? 0));
   expect(Math.min(...pauses)).toBeGreaterThanOrEqual(500);
   expect(loadOf(0)).toBe(80);
@@ -76,7 +76,7 @@ test('reads a large fleet page by page, pausing after each, and starts over afte
   stop();
 });
 
-test('starts a new round after an event as soon as the current round has ended', async () => {
+test('starts a new round directly after the current one when an event arrived', async () => {
   const { requests, emitEvent, stop } = startRefreshing(600);
   await advance(350);
   emitEvent();
@@ -96,7 +96,7 @@ test('reads a small fleet again within 1.5 seconds of an event', async () => {
   stop();
 });
 
-test('reads nothing while the page is hidden and the first page immediately when it is shown', async () => {
+test('reads no workers while the tab is hidden, and starts a round when the tab is shown', async () => {
   const { requests, page, stop } = startRefreshing(600);
   await advance(350);
   page.visibilityState = 'hidden';
@@ -109,7 +109,7 @@ test('reads nothing while the page is hidden and the first page immediately when
   stop();
 });
 
-test('ends the round on a failed page and starts another ten seconds later', async () => {
+test('ends the round when a page fails, and starts another round ten seconds later', async () => {
   const { requests, server, stop } = startRefreshing(600);
   await advance(350);
   server.isDown = true;
@@ -122,7 +122,7 @@ test('ends the round on a failed page and starts another ten seconds later', asy
   stop();
 });
 
-test('reads nothing after it is stopped', async () => {
+test('reads no workers after a stop', async () => {
   const { requests, emitEvent, stop } = startRefreshing(600);
   await advance(350);
   stop();

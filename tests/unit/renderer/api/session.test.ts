@@ -18,15 +18,15 @@ const mayWith = (...held: readonly Permission[]) => createMay({ user: 'ada', per
 const pathsFor = (...held: readonly Permission[]): readonly string[] =>
   pagesFor(mayWith(...held)).map(({ path }) => path);
 
-describe('permission checks of the panel', () => {
-  test('allows the calls of the protocol tables, one permission at a time', () => {
+describe('createMay', () => {
+  test('allows with each single permission exactly the calls that need it and the open calls', () => {
     for (const held of permissions) {
       const allowed = everyCall.filter(row => mayWith(held)(row)).map(({ authority }) => authority);
       expect([held, new Set(allowed)]).toEqual([held, new Set([held.replace(/\.own$/, ''), 'open'])]);
     }
   });
 
-  test('allows every call except worker calls with all permissions', () => {
+  test('allows with all permissions every call except calls of workers, joining hosts and uploads', () => {
     const refused = everyCall.filter(row => !mayWith(...permissions)(row));
     expect(new Set(refused.map(({ authority }) => authority))).toEqual(new Set(['worker', 'join', 'upload']));
   });
@@ -45,9 +45,12 @@ test.each<readonly [readonly Permission[], readonly Permission[]]>([
   ],
   [['queue.view.own'], ['queue.view.own']],
   [[], []],
-])('reduces the permissions %j to %j, as a full permission includes its own-only one', (held, expected) => {
-  expect(shownPermissions(held)).toEqual(expected);
-});
+])(
+  'shows the permissions %j as %j, because a full permission includes its own-only form',
+  (held, expected) => {
+    expect(shownPermissions(held)).toEqual(expected);
+  },
+);
 
 describe('pages of the panel', () => {
   const pagesOfEveryone = ['/settings', '/help'];
@@ -62,7 +65,7 @@ describe('pages of the panel', () => {
     [['admin.pools'], ['/pools']],
     [['admin.tokens'], []],
     [[], []],
-  ])('are shown with permissions %j: %j, Settings and Help', (held, paths) => {
+  ])('for a user with the permissions %j are %j, Settings and Help', (held, paths) => {
     expect(pathsFor(...held)).toEqual([...paths, ...pagesOfEveryone]);
   });
 });
@@ -70,18 +73,20 @@ describe('pages of the panel', () => {
 describe('job actions', () => {
   const offeredActions = (job: Parameters<typeof jobView>[0], held: readonly Permission[]) =>
     jobActions.filter(act => isOffered(act, jobView(job), mayWith(...held)));
-  const offered = (...held: readonly Permission[]) =>
+  const offeredForPending = (...held: readonly Permission[]) =>
     offeredActions({ status: 'pending', approval: 'wanted' }, held);
   const requestActions = ['save', 'sample'];
 
-  test('offers only the actions whose calls the user may make', () => {
-    expect(offered(...permissions)).toEqual(jobActions.filter(act => !requestActions.includes(act)));
-    expect(offered('queue.view', 'queue.submit')).toEqual(['retry', 'duplicate']);
-    expect(offered('queue.view', 'queue.cancel')).toEqual(['cancel']);
-    expect(offered('queue.view')).toEqual([]);
+  test('are offered only when the user may make their calls', () => {
+    expect(offeredForPending(...permissions)).toEqual(
+      jobActions.filter(act => !requestActions.includes(act)),
+    );
+    expect(offeredForPending('queue.view', 'queue.submit')).toEqual(['retry', 'duplicate']);
+    expect(offeredForPending('queue.view', 'queue.cancel')).toEqual(['cancel']);
+    expect(offeredForPending('queue.view')).toEqual([]);
   });
 
-  test('offers save and sample requests only where the config supports them and the user may cancel', () => {
+  test('include save and sample only when the job supports them and the user may cancel it', () => {
     const running = { status: 'running', requests: ['save', 'sample'] } as const;
     const offeredRequests = (job: Parameters<typeof jobView>[0], ...held: readonly Permission[]) =>
       offeredActions(job, held).filter(act => requestActions.includes(act));
@@ -92,7 +97,7 @@ describe('job actions', () => {
     expect(offeredRequests({ status: 'running', requests: ['save'] }, 'queue.view')).toEqual([]);
   });
 
-  test('shows as buttons only what the trainer supports, the state allows and the user may do', () => {
+  test('have a button only when trainer, job state and permissions of the user allow them', () => {
     const buttons = (job: Parameters<typeof jobView>[0], ...held: readonly Permission[]) =>
       buttonsFor(jobView(job), mayWith(...held));
     const all = ['queue.view', 'queue.submit', 'queue.cancel'] as const;
@@ -110,7 +115,7 @@ describe('job actions', () => {
     expect(buttons(running, 'queue.view')).toEqual([]);
   });
 
-  test("offers actions only for the user's own jobs with own-only permissions", () => {
+  test("are offered only for the user's own jobs with own-only permissions", () => {
     const held = ['queue.view', ...ownPermissions] as const;
     const ended = { status: 'completed' } as const;
     expect(offeredActions({ ...ended, user: 'bob' }, held)).toEqual(['duplicate']);
@@ -122,7 +127,7 @@ describe('job actions', () => {
     ]);
   });
 
-  test('hides the action column when the user may act on no job', () => {
+  test('have no column when the user may act on no job', () => {
     expect(mayActOnJobs(mayWith('queue.view'))).toBe(false);
     expect(mayActOnJobs(mayWith('queue.view', 'queue.manage'))).toBe(true);
     expect(mayWith('queue.manage')(queueApi.list)).toBe(false);
@@ -132,12 +137,12 @@ describe('job actions', () => {
 describe('the session', () => {
   const session = { user: 'ada', permissions: ['queue.view' as const], expires_at: null };
 
-  test('reads a session without a user as signed out', () => {
+  test('is signed out when it has no user', () => {
     expect(toPerson({ ...session, user: null })).toBeNull();
     expect(toPerson(session)).toEqual({ user: 'ada', permissions: ['queue.view'], until: null });
   });
 
-  test('compares sessions by name and permissions, not by expiry', () => {
+  test('is the same when user and permissions are equal, even when the expiry differs', () => {
     const ada = { user: 'ada', permissions: ['queue.view', 'queue.submit'] as const, until: null };
     const later = { ...ada, permissions: ['queue.submit', 'queue.view'] as const, until: '2027-01-01' };
     expect(isSamePerson(ada, later)).toBe(true);

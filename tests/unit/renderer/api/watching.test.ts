@@ -1,4 +1,4 @@
-/** Tests that the client of the pages reports refusals that reveal a change of the session, and successful changes. */
+/** Tests that the watching client reports refusals caused by a changed session, and successful writes. */
 import { expect, test, vi } from 'vitest';
 import { workersApi } from '../../../../protocol/admin-api.ts';
 import type { CallFailure, Client } from '../../../../protocol/client.ts';
@@ -33,7 +33,7 @@ test.each([
   expect(onDone).not.toHaveBeenCalled();
 });
 
-test('reports a successful change, but not a read', async () => {
+test('calls onDone after a successful write, but not after a read', async () => {
   const { watching, onRefused, onDone } = createFixture(null);
   await watching.call(workersApi.list);
   expect(onDone).not.toHaveBeenCalled();

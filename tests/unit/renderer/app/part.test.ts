@@ -2,7 +2,7 @@
 import { expect, test } from 'vitest';
 import { loadPart, mayReload, PartUnavailable } from '../../../../renderer/app/part.ts';
 
-test('returns a part of the panel that loads', async () => {
+test('returns a part of the panel when it has loaded', async () => {
   expect(await loadPart(() => Promise.resolve('page'))).toBe('page');
 });
 
@@ -18,7 +18,7 @@ test('rejects when a part of the panel does not load in time', async () => {
   );
 });
 
-test('reloads the page once, and again only 30 s later', () => {
+test('allows one reload of the page every 30 s', () => {
   const stored = new Map<string, string>();
   const storage = {
     getItem: (key: string) => stored.get(key) ?? null,

@@ -7,7 +7,7 @@ import { firstPage } from '../../../../renderer/i18n/en/first-page.ts';
 
 const renderer = fileURLToPath(new URL('../../../../renderer/', import.meta.url));
 
-/** Returns the sources that load with a module, those of catalogs excepted. */
+/** Returns the sources of a module and of everything it imports, except catalogs, by path. */
 function sourcesOf(entry: string, sources = new Map<string, string>()): ReadonlyMap<string, string> {
   if (sources.has(entry)) return sources;
   const source = readFileSync(entry, 'utf8');
@@ -19,7 +19,7 @@ function sourcesOf(entry: string, sources = new Map<string, string>()): Readonly
   return sources;
 }
 
-/** Returns the keys that a source names, also those that it puts together from a prefix and a value. */
+/** Returns the message keys that a source uses, including keys composed of a prefix and a value. */
 function keysIn(source: string): readonly string[] {
   const prefixes = [...source.matchAll(/`([a-zA-Z]+\.(?:[a-zA-Z]+\.)*)\$\{/g)].map(
     ([, prefix = '']) => prefix,

@@ -20,12 +20,12 @@ test('shows the count, model and memory of the GPUs', () => {
   expect(gpusText(t, workerView({ gpu_count: 0 }))).toBe('no GPU');
 });
 
-test('names a row by its worker, status and GPUs', () => {
+test('labels the row of a worker with its name, status and GPUs', () => {
   expect(rowName(t, workerView({ status: 'busy' }))).toBe('Worker rig-1: busy, 2 GPUs');
   expect(rowName(t, workerView({ gpu_count: 0 }))).toBe('Worker rig-1: idle, no GPU');
 });
 
-test('shows who drained a worker and why, translates other reasons and omits unknown reasons', () => {
+test('shows who drained a worker and why, translates known reasons and omits unknown reasons', () => {
   const drain = { reason: 'new card', by: 'ada', since: '2026-03-01T12:00:00.000Z', deadline: null };
   const draining = workerView({ status: 'draining', status_reason: 'new card', drain });
   expect(reasonText(t, draining)).toBe('by ada: new card');
@@ -38,7 +38,7 @@ test('shows who drained a worker and why, translates other reasons and omits unk
   expect(reasonText(t, workerView())).toBeNull();
 });
 
-test('shows a broken stream as connection lost until the worker is back or offline', () => {
+test('shows "connection lost" while the stream is broken and the worker is not offline', () => {
   const lost = workerView({ status: 'busy', stream_closed_at: '2026-03-01T12:00:00.000Z' });
   const now = Date.parse('2026-03-01T12:00:12.000Z');
   expect(lostText(t, lost, now)).toBe('connection lost, 12s');
@@ -50,7 +50,7 @@ test('shows a broken stream as connection lost until the worker is back or offli
   );
 });
 
-test('describes each GPU problem together with the detail from the rig, and gives the first as the reason', () => {
+test('describes each GPU problem with its detail, and shows the first problem as the reason', () => {
   const worker = workerView({
     status_reason: 'gpu_trouble',
     gpu_troubles: [

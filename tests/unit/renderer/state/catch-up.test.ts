@@ -1,4 +1,4 @@
-/** Tests that lists that are read in parts are combined with the events that arrive during the reads. */
+/** Tests that the panel combines lists that it reads in parts with the events that arrive between the parts. */
 import { beforeEach, expect, test } from 'vitest';
 import type { UiEvent } from '../../../../protocol/events.ts';
 import { JobId } from '../../../../protocol/ids.ts';
@@ -49,7 +49,7 @@ const streamState = (): string => store.getState().stream.kind;
 const addSnapshot = (seq: number, ...jobs: readonly JobView[]): void =>
   catchUp.addSnapshot({ workers: [], jobs, queue, hasAllEndedJobs: true, seq });
 
-test('shows each part of the first load immediately, with the badge "loading"', () => {
+test('shows each part of the first load immediately, with the stream state "loading"', () => {
   expect(streamState()).toBe('connecting');
   addSnapshot(5, createJob('j_1'));
   expect([shownStatuses(), streamState()]).toEqual([{ j_1: 'pending' }, 'loading']);
@@ -59,7 +59,7 @@ test('shows each part of the first load immediately, with the badge "loading"', 
   expect(streamState()).toBe('live');
 });
 
-test('shows events from before the first part together with it', () => {
+test('applies events that arrived before the first part when this part arrives', () => {
   catchUp.enqueue(createEvent(5, 'j_1', 'completed'));
   catchUp.enqueue(createEvent(6, 'j_1', 'running'));
   expect(catchUp.flush()).toBe(true);
@@ -69,7 +69,7 @@ test('shows events from before the first part together with it', () => {
   expect([shownStatuses(), store.getState().fleet.seq]).toEqual([{ j_1: 'running' }, 6]);
 });
 
-test('keeps newer events over an older page and accepts newer rows from it', () => {
+test('takes from a page only the rows that are newer than the events of their jobs', () => {
   addSnapshot(5, createJob('j_1'));
   catchUp.enqueue(createEvent(6, 'j_old', 'running'));
   catchUp.enqueue(createEvent(7, 'j_new', 'running'));
@@ -86,7 +86,7 @@ test('keeps newer events over an older page and accepts newer rows from it', () 
   expect(shownStatuses()['j_late']).toBe('completed');
 });
 
-test('shows the old fleet until the new one is complete, including events since', () => {
+test('shows the old fleet during a reload, and then the new fleet with all newer events', () => {
   addSnapshot(5, createJob('j_1'), createJob('j_2'));
   catchUp.finish();
   catchUp.reset();
@@ -99,7 +99,7 @@ test('shows the old fleet until the new one is complete, including events since'
   expect([shownStatuses(), streamState()]).toEqual([{ j_2: 'completed', j_3: 'pending' }, 'live']);
 });
 
-test('reports a gap without changes and forgets queued events on a restart', () => {
+test('reports a gap in the events without applying them, and drops queued events on a reset', () => {
   addSnapshot(5, createJob('j_1'));
   catchUp.finish();
   catchUp.enqueue(createEvent(7, 'j_1', 'running'));

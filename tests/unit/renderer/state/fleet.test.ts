@@ -37,7 +37,7 @@ const jobEvent = (seq: number, changes: Readonly<Record<string, unknown>> | null
     job: changes && jobView(changes),
   }) as UiEvent;
 
-test('replaces the row of the object of an event and lists the event as recent', () => {
+test('applies an event to the row of its job and lists the event as recent', () => {
   const { fleet, missed } = advance(start(), [jobEvent(8, { status: 'running' })]);
   expect(missed).toBe(false);
   expect(fleet.jobs.get(id)?.status).toBe('running');
@@ -45,7 +45,7 @@ test('replaces the row of the object of an event and lists the event as recent',
   expect(fleet.recent.map(({ seq }) => seq)).toEqual([8]);
 });
 
-test('returns the same fleet for events it already contains', () => {
+test('returns the same fleet for events that the fleet already contains', () => {
   const before = start();
   expect(advance(before, [jobEvent(6, { status: 'failed' }), jobEvent(7, { status: 'failed' })])).toEqual({
     fleet: before,
@@ -62,7 +62,7 @@ test('advances the sequence for a hidden event and changes nothing else', () => 
   });
 });
 
-test('reports a reload for a gap or a reset and changes nothing', () => {
+test('requires a reload after a gap or a reset and leaves the fleet unchanged', () => {
   const before = start();
   expect(advance(before, [jobEvent(9, { status: 'running' })])).toEqual({ fleet: before, missed: true });
   const reset: UiEvent = { kind: 'reset', seq: 8, at: '2026-01-02T03:04:05.678Z' };
@@ -75,13 +75,13 @@ test('removes a deleted job', () => {
   expect(fleet.jobs.has(id)).toBe(false);
 });
 
-test('applies progress without listing it as recent', () => {
+test('applies a progress event without listing it as recent', () => {
   const { fleet } = advance(start(), [jobEvent(8, { progress: { step: 5 } }, 'job.progress')]);
   expect(fleet.jobs.get(id)?.progress).toEqual({ step: 5 });
   expect(fleet.recent).toEqual([]);
 });
 
-test('replaces the queue state with that of an event', () => {
+test('replaces the queue state with the state in a queue event', () => {
   const event: UiEvent = {
     kind: 'queue',
     type: 'queue.paused',
@@ -92,7 +92,7 @@ test('replaces the queue state with that of an event', () => {
   expect(advance(start(), [event]).fleet.queue?.paused?.by).toBe('ada');
 });
 
-test('applies the worker of a job event in the same step', () => {
+test('applies a job event to the row of its worker, too', () => {
   const busy = workerView({ status: 'busy', current_job_id: id });
   const before = fromSnapshot(
     { workers: [workerView()], jobs: [jobView({})], queue, hasAllEndedJobs: true, seq: 7 },

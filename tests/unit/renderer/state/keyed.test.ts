@@ -1,4 +1,4 @@
-/** Tests the map with immutable versions: a change does not affect older versions. */
+/** Tests the immutable map: a change returns a new version and does not affect older versions. */
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { keyed, type Keyed } from '../../../../renderer/state/keyed.ts';
@@ -6,7 +6,7 @@ import { keyed, type Keyed } from '../../../../renderer/state/keyed.ts';
 const changes = (...pairs: readonly (readonly [string, number | null])[]) => new Map(pairs);
 const entriesOf = <V>(map: Keyed<string, V>) => [...map];
 
-test('returns a new version on a change and leaves the old one unchanged', () => {
+test('returns a new version on a change and leaves the old version unchanged', () => {
   const before = keyed([
     ['a', 1],
     ['b', 2],
@@ -24,7 +24,7 @@ test('returns a new version on a change and leaves the old one unchanged', () =>
   expect([after.size, after.get('b'), after.has('b')]).toEqual([2, undefined, false]);
 });
 
-test('keeps two versions derived from one base independent', () => {
+test('separates two versions that were derived from the same version', () => {
   const base = keyed([['a', 1]]);
   const first = base.with(changes(['x', 2]));
   const second = base.with(changes(['y', 3]));
@@ -39,7 +39,7 @@ test('returns the same version without a change', () => {
   expect(map.with(new Map())).toBe(map);
 });
 
-test('adds a removed key again', () => {
+test('adds a key again after its removal', () => {
   const map = keyed([['a', 1]])
     .with(changes(['b', 2]))
     .with(changes(['b', null]))
@@ -50,7 +50,7 @@ test('adds a removed key again', () => {
   ]);
 });
 
-test('keeps unchanged rows identical and in order', () => {
+test('returns unchanged values as the same objects and in the same order', () => {
   const rows = Array.from({ length: 2_000 }, (_, n) => ({ n }));
   const before = keyed(rows.map(row => [`row ${row.n}`, row] as const));
   const changed = { n: -1 };
@@ -60,7 +60,7 @@ test('keeps unchanged rows identical and in order', () => {
   expect(values.filter((row, index) => row !== rows[index])).toEqual([changed]);
 });
 
-test('behaves like a map after any changes', () => {
+test('has the entries of a built-in map after any changes', () => {
   const change = fc.tuple(
     fc.integer({ min: 0, max: 900 }).map(n => `id ${n}`),
     fc.option(fc.integer(), { freq: 2 }),
@@ -92,7 +92,7 @@ test('behaves like a map after any changes', () => {
   );
 });
 
-test('keeps the remaining rows in order after most were removed', () => {
+test('keeps the remaining values in order after the removal of most keys', () => {
   const ids = Array.from({ length: 1_000 }, (_, n) => `id ${n}`);
   const map = keyed(ids.map((id, n) => [id, n] as const));
   const remaining = map.with(new Map(ids.slice(0, 990).map(id => [id, null])));

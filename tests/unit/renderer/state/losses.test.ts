@@ -19,7 +19,7 @@ const job = (overrides: Readonly<Record<string, unknown>> = {}) =>
   jobView({ status: 'running', attempt: 1, ...overrides });
 const jobs = (overrides: Readonly<Record<string, unknown>> = {}) => new Map([[id, job(overrides)]]);
 
-/** A progress event, `seconds` after the start. */
+/** Returns a progress event `seconds` after the start. */
 const progress = (seconds: number, loss: number | undefined, attempt = 1): UiEvent => ({
   seq: 1,
   at: new Date(start + 1_000 * seconds).toISOString(),
@@ -35,7 +35,7 @@ const progress = (seconds: number, loss: number | undefined, attempt = 1): UiEve
 const receivedSeconds = (losses: Losses): readonly number[] =>
   losses.get(id)?.points.map(({ at }) => (at - start) / 1_000) ?? [];
 
-test('keeps losses in order of time and returns the same object without new ones', () => {
+test('appends losses in order of time, and returns the same object when there are no new losses', () => {
   const losses = withEvents(noLosses, [progress(0, 0.5), progress(2, 0.4)], jobs());
   expect(losses.get(id)?.points).toEqual([
     { at: start, loss: 0.5 },
@@ -51,7 +51,7 @@ test('ignores repeated events after a reconnect', () => {
   expect(receivedSeconds(withEvents(losses, [progress(1, 0.45)], jobs()))).toEqual([0, 2]);
 });
 
-test('bounds a long series, keeping its beginning and the newest points', () => {
+test('thins a long series to at most 60 points, including the first and the last', () => {
   let losses = noLosses;
   for (let second = 0; second < 5_000; second += 1)
     losses = withEvents(losses, [progress(second, 0.5)], jobs());
@@ -68,7 +68,7 @@ test('starts a new series for a new attempt', () => {
   const first = withEvents(noLosses, [progress(0, 0.5), progress(2, 0.4)], jobs());
   const second = withEvents(first, [progress(9, 0.6, 2)], jobs({ attempt: 2 }));
   expect(second.get(id)?.points).toEqual([{ at: start + 9_000, loss: 0.6 }]);
-  // The job now runs on another worker, which has not reported a loss yet.
+  // Attempt 2 has started, but has not reported a loss yet.
   expect(withEvents(first, [], jobs({ attempt: 2 })).size).toBe(0);
 });
 
@@ -77,13 +77,13 @@ test.each(['completed', 'failed', 'cancelled'])('drops the losses of a %s job', 
   expect(withEvents(losses, [], jobs({ status })).size).toBe(0);
 });
 
-test('drops the losses of a deleted job and keeps those of a silent one', () => {
+test('drops the losses of a deleted job and keeps the losses of a recovering job', () => {
   const losses = withEvents(noLosses, [progress(0, 0.5)], jobs());
   expect(withEvents(losses, [], new Map()).size).toBe(0);
   expect(withEvents(losses, [], jobs({ status: 'recovering' }))).toBe(losses);
 });
 
-test('scales losses to the full height and a constant one to the middle', () => {
+test('scales losses to the range from 0 to 100, and a constant loss to 50', () => {
   const point = (ms: number, loss: number) => ({ at: start + ms, loss });
   expect(
     scaleLosses([point(0, 0.6), point(1, 0.2), point(2, 0.3)]).map(({ value }) => Math.round(value)),
@@ -97,7 +97,7 @@ test.each([
   [0.5, 0.497, 'level'],
   [0, 0, 'level'],
   [-0.5, -0.6, 'down'],
-] as const)('judges the direction from %d to %d as %s', (first, last, direction) => {
+] as const)('compareLosses returns for a change from %d to %d the direction %s', (first, last, direction) => {
   expect(compareLosses(first, last)).toBe(direction);
 });
 
@@ -107,22 +107,22 @@ const shownSeconds = (losses: Losses): readonly number[] => {
   return series === undefined ? [] : allPoints(series).map(point => (point.at - start) / 1_000);
 };
 
-test('puts earlier losses before those received since the page opened', () => {
+test('inserts earlier losses before the received losses, without duplicates', () => {
   const before = withEvents(noLosses, [progress(10, 0.4)], jobs());
-  // This read includes the loss that the event reported before.
+  // The last point repeats the loss of the progress event.
   const withEarlierLosses = withEarlier(before, id, 1, [pointAt(0, 0.9), pointAt(5, 0.6), pointAt(10, 0.4)]);
   expect(shownSeconds(withEarlierLosses)).toEqual([0, 5, 10]);
   expect(shownSeconds(withEvents(withEarlierLosses, [progress(12, 0.3)], jobs()))).toEqual([0, 5, 10, 12]);
 });
 
-test('puts points from a rig with a fast clock before the received ones', () => {
+test('inserts earlier losses with future times, from a rig with a fast clock, before the received losses', () => {
   const withEarlierLosses = withEarlier(noLosses, id, 1, [pointAt(60, 0.9), pointAt(100, 0.6)]);
   expect(shownSeconds(withEvents(withEarlierLosses, [progress(40, 0.5), progress(45, 0.4)], jobs()))).toEqual(
     [0, 40, 40, 45],
   );
 });
 
-test('ignores earlier losses of another attempt, or none, and drops them with a new one', () => {
+test('ignores earlier losses of another attempt, and drops earlier losses when a new attempt starts', () => {
   const first = withEvents(noLosses, [progress(0, 0.5)], jobs());
   expect(withEarlier(first, id, 2, [pointAt(0, 1)])).toBe(first);
   expect(withEarlier(first, id, 1, [])).toBe(first);
@@ -133,7 +133,7 @@ test('ignores earlier losses of another attempt, or none, and drops them with a 
   expect(withEvents(withEarlierLosses, [], jobs({ status: 'completed' })).size).toBe(0);
 });
 
-test('keeps the earlier losses at the beginning, no matter how many more arrive', () => {
+test('keeps all earlier losses when it thins the received losses', () => {
   let losses = withEarlier(noLosses, id, 1, [pointAt(-2, 0.9), pointAt(-1, 0.8)]);
   for (let second = 0; second < 500; second += 1)
     losses = withEvents(losses, [progress(second, 0.5)], jobs());

@@ -1,4 +1,4 @@
-/** Tests the preferences of a browser and their storage. */
+/** Tests the preferences of a user and their storage in the browser. */
 import { beforeEach, expect, test } from 'vitest';
 import { perLocale } from '../../../../renderer/i18n/formats.ts';
 import { createPreferences } from '../../../../renderer/state/stores.ts';
@@ -17,7 +17,7 @@ const storage = (): Storage => ({
   removeItem: key => void stored.delete(key),
 });
 
-test('follows the browser at first', () => {
+test('uses the language of the browser and the default preferences at the first visit', () => {
   expect(createPreferences(storage(), ['fr', 'ja-JP']).getState()).toEqual({
     theme: 'system',
     language: 'ja',

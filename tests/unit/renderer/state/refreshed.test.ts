@@ -1,4 +1,4 @@
-/** Tests that a repeated read of the workers is merged into the fleet. */
+/** Tests how the panel merges a repeated read of the workers into the fleet. */
 import { expect, test } from 'vitest';
 import type { UiEvent } from '../../../../protocol/events.ts';
 import type { WorkerView } from '../../../../protocol/worker.ts';
@@ -28,7 +28,7 @@ const fleetOf = (workers: readonly WorkerView[], overrides: Partial<Fleet> = {})
 });
 
 const knownWorker = workerView();
-// The same worker in a later read.
+/** `knownWorker` in a later read. */
 const refreshedWorker = workerView({
   status: 'busy',
   current_job_id: jobId('j_one'),
@@ -38,13 +38,13 @@ const refreshedWorker = workerView({
   last_contact_age_s: 0.2,
 });
 
-test('updates the load, the contact and the status derived from a job', () => {
+test('updates load, contact, status and job of a worker without a newer event', () => {
   const fleet = withRefreshedWorkers(fleetOf([knownWorker]), { workers: [refreshedWorker], seq: 10 });
   expect(fleet.workers.get(knownWorker.id)).toEqual(refreshedWorker);
   expect(fleet.seq).toBe(10);
 });
 
-test('updates only load and contact of a worker with a newer event', () => {
+test('updates only load and contact when an event of the worker is newer than the read', () => {
   const drained = workerView({ status: 'draining', name: 'renamed' });
   const before = fleetOf([drained], { seq: 11, recent: [workerEvent(11, drained)] });
   const worker = withRefreshedWorkers(before, { workers: [refreshedWorker], seq: 10 }).workers.get(
@@ -59,7 +59,7 @@ test('updates only load and contact of a worker with a newer event', () => {
   });
 });
 
-test('updates the worker fully when only older events or other workers are recent', () => {
+test('updates all fields when newer events concern only other workers', () => {
   const otherWorker = workerView({ id: workerId('w_two') });
   const before = fleetOf([knownWorker, otherWorker], {
     seq: 12,
@@ -69,7 +69,7 @@ test('updates the worker fully when only older events or other workers are recen
   expect(fleet.workers.get(knownWorker.id)).toEqual(refreshedWorker);
 });
 
-test("updates only load and contact after a newer event of the worker's job", () => {
+test("updates only load and contact when an event of the worker's job is newer than the read", () => {
   const event = {
     ...workerEvent(11, knownWorker),
     kind: 'job',
@@ -85,7 +85,7 @@ test("updates only load and contact after a newer event of the worker's job", ()
   expect(fleet.workers.get(knownWorker.id)?.gpu_utilization).toBe(97);
 });
 
-test('updates only load and contact when recent events may be missing', () => {
+test('updates only load and contact when newer events may be missing in the recent list', () => {
   const otherWorker = workerView({ id: workerId('w_two') });
   const recent = Array.from({ length: 50 }, (_, index) => workerEvent(80 - index, otherWorker));
   const fleet = withRefreshedWorkers(fleetOf([knownWorker], { seq: 80, recent }), {
@@ -96,7 +96,7 @@ test('updates only load and contact when recent events may be missing', () => {
   expect(fleet.workers.get(knownWorker.id)?.gpu_utilization).toBe(97);
 });
 
-test('neither restores a deleted worker nor removes one missing from the list', () => {
+test('neither adds unknown workers nor removes workers that are missing in the read', () => {
   const fleet = withRefreshedWorkers(fleetOf([knownWorker]), {
     workers: [workerView({ id: workerId('w_gone') })],
     seq: 10,
@@ -104,7 +104,7 @@ test('neither restores a deleted worker nor removes one missing from the list', 
   expect([...fleet.workers.keys()]).toEqual([knownWorker.id]);
 });
 
-test('returns the same fleet and workers when nothing changed', () => {
+test('returns the same fleet, or the same worker object, when nothing changed', () => {
   const otherWorker = workerView({ id: workerId('w_two') });
   const before = fleetOf([knownWorker, otherWorker]);
   expect(withRefreshedWorkers(before, { workers: [workerView(), otherWorker], seq: 10 })).toBe(before);
@@ -115,7 +115,7 @@ test('returns the same fleet and workers when nothing changed', () => {
   expect(after.workers.get(otherWorker.id)).toBe(otherWorker);
 });
 
-test('adds and removes workers by the list without events, reusing unchanged ones', () => {
+test('withListedWorkers adds and removes workers and reuses the objects of unchanged workers', () => {
   const [removed, added] = [workerView({ id: workerId('w_gone') }), workerView({ id: workerId('w_new') })];
   const fleet = withListedWorkers(fleetOf([knownWorker, removed]), {
     workers: [workerView(), added],

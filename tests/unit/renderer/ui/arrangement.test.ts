@@ -27,7 +27,7 @@ const rowA = { id: 'a', size: 3 };
 const rowB = { id: 'b', size: 1 };
 const rowC = { id: 'c', size: 2 };
 
-test('replaces a changed row that does not move without sorting again', () => {
+test('replaces a changed row without another sort when the row keeps its position', () => {
   const { arrange, countSorts } = createCountingArrangement();
   expect(arrange([rowA, rowB, rowC])).toEqual([rowB, rowC, rowA]);
   const before = arrange([rowA, rowB, rowC]);
@@ -39,14 +39,14 @@ test('replaces a changed row that does not move without sorting again', () => {
   expect(countSorts()).toBe(1);
 });
 
-test('returns the same list without a change', () => {
+test('returns the same list when no row changed', () => {
   const { arrange, countSorts } = createCountingArrangement();
   const first = arrange([rowA, rowB, rowC]);
   expect(arrange([rowA, rowB, rowC])).toBe(first);
   expect(countSorts()).toBe(1);
 });
 
-test('sorts again when rows are added, removed or moved', () => {
+test('sorts again when a row is added, removed, moved or changed in size', () => {
   const { arrange } = createCountingArrangement();
   arrange([rowA, rowB, rowC]);
   const rowD = { id: 'd', size: 0 };
@@ -60,7 +60,7 @@ test('sorts again when rows are added, removed or moved', () => {
   expect(arrange([rowC, grown, sameSizeAsC])).toEqual([rowC, sameSizeAsC, grown]);
 });
 
-test('replaces a changed row at its new place after a sort', () => {
+test('replaces a changed row at its new position after a sort', () => {
   const { arrange } = createCountingArrangement();
   arrange([rowA, rowB, rowC]);
   arrange([{ ...rowA, note: 'changed' }, rowB, rowC]);
@@ -70,7 +70,7 @@ test('replaces a changed row at its new place after a sort', () => {
   expect(arrange([rowA, changed, rowC])).toEqual([rowC, rowA, changed]);
 });
 
-test('matches a full sort after any changes', () => {
+test('returns the same order as a full sort after any changes', () => {
   const anyRow = fc.record({
     id: fc.nat({ max: 5 }).map(String),
     size: fc.integer({ min: 0, max: 2 }),

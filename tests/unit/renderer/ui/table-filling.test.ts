@@ -14,7 +14,7 @@ const runFrame = (): void => {
   for (const run of callbacks) run();
 };
 
-/** Creates a table whose first screen has only one row, which is already rendered. */
+/** Simulates a table whose first screen has one row, which is already rendered. */
 function createOneRowTable() {
   const scheduler = createCellScheduler(requestFrame);
   const rendered: number[] = [];
@@ -48,7 +48,7 @@ test('renders the cells of later rows in order, a few rows per frame', () => {
   expect(rendered).toEqual(Array.from({ length: 15 }, (_, row) => row));
 });
 
-test('renders no cells of rows that have left the screen again', () => {
+test('renders no cells of rows that left the screen before their frame', () => {
   const { rendered, scrollIntoView } = createOneRowTable();
   const cancels = [1, 2, 3, 4, 5, 6].map(scrollIntoView);
   for (const cancel of cancels) cancel();

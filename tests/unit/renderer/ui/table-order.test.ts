@@ -10,7 +10,7 @@ const row = (id: string, size = 0): Row => ({ id, size });
 const idOf = ({ id }: Row): string => id;
 const ids = (rows: readonly Row[]): string => rows.map(idOf).join(' ');
 
-test('keeps rows at their positions and appends new ones', () => {
+test('keeps rows in the order of their positions and appends new rows', () => {
   const positions = new Map([
     ['c', 0],
     ['gone', 1],
@@ -24,14 +24,14 @@ test('keeps rows at their positions and appends new ones', () => {
 
 const bySize = { sortBy: ({ size }: Row) => size, sign: 1, idOf } as const;
 
-test('keeps equal rows in order of arrival', () => {
+test('keeps equal rows in their previous order and appends new equal rows', () => {
   const rows = [row('d', 2), row('a', 1), row('c', 2), row('b', 1)];
   const before = [row('b', 1), row('c', 2), row('gone', 9), row('d', 2)];
   expect(ids(sortRows(rows, { ...bySize, before }))).toBe('a b d c');
   expect(ids(sortRows(rows, { ...bySize, sign: -1, before }))).toBe('d c a b');
 });
 
-test('sorts texts by locale and treats infinite numbers as equal', () => {
+test('sorts texts by locale, and keeps the order of rows with infinite values', () => {
   const byName = { sortBy: idOf, sign: 1, idOf, before: [] } as const;
   expect(ids(sortRows([row('Zeta'), row('émile'), row('alpha'), row('Echo')], byName))).toBe(
     'alpha Echo émile Zeta',

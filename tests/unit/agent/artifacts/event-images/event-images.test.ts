@@ -93,7 +93,7 @@ async function open(earlier?: Pick<EventImagesFixture, 'outputDir' | 'folder'>):
 }
 
 describe("event files of TensorBoard's own writer", () => {
-  it('extracts the images of PyTorch and TensorFlow, but no texts or scalars', async () => {
+  it('extracts images that PyTorch and TensorFlow wrote, but no texts or scalars', async () => {
     const { outputDir, keys, contentOf, flaws } = await open();
     cpSync(outputOf('tensorboard-images'), outputDir, { recursive: true });
     expect(await keys()).toEqual([
@@ -105,7 +105,7 @@ describe("event files of TensorBoard's own writer", () => {
       'tensorboard-images/logs/step_200_validation_0.png',
     ]);
     const red = pngOf(3, 2, () => [255, 0, 0]);
-    // The first bytes must be equal; only the compression may differ from that of our encoder.
+    // Compares only the signature and the header, because the encoders compress differently.
     expect(contentOf('tensorboard-images/logs/step_100_validation_0.png').subarray(0, 33)).toEqual(
       red.subarray(0, 33),
     );
@@ -154,13 +154,13 @@ describe('image extraction', () => {
   });
 
   it.each([
-    ['a page', ascii('<!doctype html><script>alert(1)</script>')],
-    ['a drawing with scripts', ascii('<svg xmlns="http://www.w3.org/2000/svg"/>')],
-    ['a program', ascii('\x7fELF')],
+    ['an HTML page', ascii('<!doctype html><script>alert(1)</script>')],
+    ['an SVG drawing, which may contain scripts', ascii('<svg xmlns="http://www.w3.org/2000/svg"/>')],
+    ['an executable', ascii('\x7fELF')],
     ['another RIFF file', ascii('RIFF\x10\0\0\0WAVEfmt ')],
-    ['half a signature', ascii('\x89PNG')],
-    ['nothing', new Uint8Array()],
-  ])('ignores an image whose bytes are %s', async (_title, bytes) => {
+    ['a partial PNG signature', ascii('\x89PNG')],
+    ['no bytes', new Uint8Array()],
+  ])('ignores an image value that contains %s', async (_title, bytes) => {
     const { write, keys } = await open();
     write(
       eventsName,
@@ -230,7 +230,7 @@ describe('image extraction', () => {
     expect(contentOf('tensorboard-images/step_2_large_0.png')).toEqual(pngOfBytes(5 * mib));
   });
 
-  it('reads no image after a corrupt record, but those after a malformed event', async () => {
+  it('reads images after a malformed event, but none after a corrupt record', async () => {
     const { write, keys } = await open();
     const damaged = imageEvent(3, 'a', png());
     // Inverts one byte in the middle of the record, so that its checksum is wrong.
@@ -346,7 +346,7 @@ describe('images of an attempt', () => {
     const first = await open();
     const file = first.write(eventsName, imageEvent(1, 'a', png(1)), imageEvent(2, 'a', png(2)));
     const written = await first.keys();
-    /** The inode and the time of the last change of each image, which a second write would change. */
+    /** The inode and the modification time of each image. A second write would change them. */
     const fileStates = () =>
       written.map(key => {
         const { ino, mtimeMs } = statSync(join(first.root, key));
@@ -475,7 +475,7 @@ describe('selection of images', () => {
     expect(selection.isFull()).toBe(true);
   });
 
-  it('selects no image once the attempt has 2 GiB', () => {
+  it('selects no image once the attempt has 2 GiB of images', () => {
     const written = [['tensorboard-images/step_1_a_0.png', limits.bytes - 1]] as const;
     const selection = createSelection([...written, ['other.txt', limits.bytes]]);
     expect(stepsIn(selection.choose([candidate(2), candidate(3)]).images)).toEqual([2]);

@@ -48,7 +48,7 @@ describe('TFRecord', () => {
     expect(maskedCrc32c(Buffer.from('123456789'))).toBe(masked);
   });
 
-  it.each([0, 1, 11, 12, 30])('requests more bytes when only %i bytes of a record are there', length => {
+  it.each([0, 1, 11, 12, 30])('requests more bytes when only %i bytes of a record are available', length => {
     const whole = scalar(1, 'loss', 1);
     expect(readRecord(whole.subarray(0, length), 1_000)).toEqual({
       kind: 'needs_more',
@@ -108,7 +108,7 @@ describe('event files', () => {
     expect(logLines).toEqual([]);
   });
 
-  it('reads many records in portions, none of them twice', async () => {
+  it('reads each of many records once, in several reads', async () => {
     const { write, files } = createFixture();
     const count = 40_000;
     write(eventsName, Buffer.concat(Array.from({ length: count }, (_, step) => scalar(step, 'loss', step))));
@@ -171,13 +171,13 @@ describe('event files', () => {
       ['train_loss', 'step_loss', 'lr'],
       ['train_loss', 'loss', 'learning_rate'],
     ],
-  ])('uses the names that metrics have in printed lines for the tags %j', async (tags, keys) => {
+  ])('converts the tags %j to the metric names of printed lines', async (tags, keys) => {
     const { write, live } = createFixture();
     write(eventsName, Buffer.concat(tags.map(tag => scalar(1, tag, 1))));
     expect(await live()).toEqual([[1, Object.fromEntries(keys.map(key => [key, 1]))]]);
   });
 
-  it('names the metrics of a nested run by its folder', async () => {
+  it('prefixes or suffixes the metrics of a nested run with its folder', async () => {
     const { write, live } = createFixture();
     write(`run/${eventsName}`, scalar(1, 'acc', 1));
     write(`run/loss_val/${eventsName}`, scalar(1, 'loss', 2));
@@ -246,7 +246,7 @@ describe('trainer_state.json', () => {
     expect(await late()).toEqual([30, 40]);
   });
 
-  it('repeats no steps of the attempt it continues', async () => {
+  it('skips the steps of an earlier attempt in a later trainer_state.json', async () => {
     const { files, write, late } = createFixture();
     write('checkpoint-20/trainer_state.json', state(10, 20));
     await files.skipEarlier();
@@ -254,7 +254,7 @@ describe('trainer_state.json', () => {
     expect(await late()).toEqual([30, 40]);
   });
 
-  it("reads Python's NaN as a gap", async () => {
+  it('reads NaN in trainer_state.json as a gap', async () => {
     const { files, write } = createFixture();
     write('trainer_state.json', '{"log_history": [{"step": 1, "loss": NaN, "note": null}, 7, {"loss": 1}]}');
     expect((await files.read()).late).toMatchObject([{ step: 1, values: { loss: null } }]);
@@ -273,16 +273,13 @@ describe('output folder', () => {
     expect(await live()).toEqual([[2, { loss: 1 }]]);
   });
 
-  it.skipIf(process.platform === 'win32')(
-    'does not wait for a pipe with the name of an event file',
-    async () => {
-      const { root, steps } = createFixture();
-      execFileSync('mkfifo', [join(root, eventsName)]);
-      expect(await steps()).toEqual([]);
-    },
-  );
+  it.skipIf(process.platform === 'win32')('ignores a named pipe with the name of an event file', async () => {
+    const { root, steps } = createFixture();
+    execFileSync('mkfifo', [join(root, eventsName)]);
+    expect(await steps()).toEqual([]);
+  });
 
-  it('accepts a missing output folder, and files that disappear', async () => {
+  it('reads no points from a missing output folder or a truncated file', async () => {
     const { write, steps, files } = createFixture();
     expect(await createMetricsFiles({ root: '/nonexistent/output', log: () => {} }).read()).toEqual({
       live: [],

@@ -1,4 +1,4 @@
-/** Tests with recorded outputs of real trainers that every logged value is on the curve, at its step. */
+/** Replays recorded outputs of real trainers, and tests that each logged value is on the curve at its step. */
 import {
   appendFileSync,
   cpSync,
@@ -79,19 +79,22 @@ describe("curve of Hugging Face's Trainer", () => {
     );
   });
 
-  it.each(['hf', 'hf-tensorboard'])('gives the same curve whichever pipe is read first: %s', async name => {
-    const run = createReplay(null);
-    const chunks = chunksOf(name);
-    // tqdm redraws its bar after a printed dict. The bar comes through another pipe, so it can arrive first.
-    // So this test swaps each chunk of stdout with the chunk after it.
-    const swapped = chunks.map((chunk, index) => {
-      if (chunk.fd === 1) return chunks[index + 1] ?? chunk;
-      const previous = chunks[index - 1];
-      return previous?.fd === 1 ? previous : chunk;
-    });
-    for (const { bytes } of swapped) run.print(bytes);
-    expectOnCurve((await run.end()).points, historyOf(name, isStep));
-  });
+  it.each(['hf', 'hf-tensorboard'])(
+    'records the same curve when stderr is read before stdout: %s',
+    async name => {
+      const run = createReplay(null);
+      const chunks = chunksOf(name);
+      // tqdm redraws its bar after a printed dict. The bar uses another pipe, so it can arrive before the dict.
+      // This test therefore swaps each chunk of stdout with the next chunk.
+      const swapped = chunks.map((chunk, index) => {
+        if (chunk.fd === 1) return chunks[index + 1] ?? chunk;
+        const previous = chunks[index - 1];
+        return previous?.fd === 1 ? previous : chunk;
+      });
+      for (const { bytes } of swapped) run.print(bytes);
+      expectOnCurve((await run.end()).points, historyOf(name, isStep));
+    },
+  );
 
   it('records every value of the event file under the printed names', async () => {
     const { points } = await replay('hf-tensorboard', temporaryFolder());
@@ -101,7 +104,7 @@ describe("curve of Hugging Face's Trainer", () => {
     );
     const losses = points.filter(({ values }) => Object.hasOwn(values, 'loss'));
     expect(losses).toHaveLength(12);
-    // The file has more digits than the output, and no rounding errors of 32-bit floats.
+    // The curve has more digits than the output, and no rounding errors of 32-bit floats.
     expect(losses[0]?.values).toMatchObject({ loss: 6.945546, learning_rate: 0.000135 });
   });
 
@@ -114,7 +117,7 @@ describe("curve of Hugging Face's Trainer", () => {
   });
 });
 
-/** The key on the curve of a value that Lightning logs under this name. */
+/** Converts a name that Lightning logs to the key on the curve. */
 const curveKey = (key: string): string => (key === 'train_loss' ? 'loss' : key);
 
 describe('curve of Lightning', () => {
@@ -135,7 +138,7 @@ describe('curve of Lightning', () => {
   );
 
   it.each(['lightning-default', 'lightning-tqdm'])(
-    'records the end of the run from its output: %s',
+    'records the last step of a Lightning run from its output: %s',
     async name => {
       const { points, progress } = await replay(name, null);
       expect(progress).toMatchObject({ step: 300, totalSteps: 300, percent: 100, epoch: 2 });
@@ -143,7 +146,7 @@ describe('curve of Lightning', () => {
     },
   );
 
-  it('counts the steps of all epochs from the bars', async () => {
+  it('counts the steps of a Lightning run across epochs from its bars', async () => {
     const run = createReplay(null);
     const steps: number[] = [];
     for (const { bytes } of chunksOf('lightning-tqdm')) {
@@ -158,7 +161,7 @@ describe('curve of Lightning', () => {
 
 describe('partial recordings', () => {
   it.each(['hf-tensorboard', 'lightning-tqdm'])(
-    'records every value once wherever the event file is cut off: %s',
+    'records every value once when the event file grows in pieces: %s',
     async name => {
       const root = temporaryFolder();
       const source = readFileSync(eventFileIn(outputOf(name)));
@@ -167,12 +170,12 @@ describe('partial recordings', () => {
       const run = createReplay(root);
       const chunks = chunksOf(name);
       let written = 0;
-      // The event file grows with the output, in as many pieces as the output has.
+      // Each chunk of output is followed by an equal share of the event file.
       for (const [index, { bytes }] of chunks.entries()) {
         run.print(bytes);
-        const until = Math.floor((source.length * (index + 1)) / chunks.length);
-        appendFileSync(target, source.subarray(written, until));
-        written = until;
+        const end = Math.floor((source.length * (index + 1)) / chunks.length);
+        appendFileSync(target, source.subarray(written, end));
+        written = end;
         await run.send();
       }
       const { points } = await run.end();
@@ -187,7 +190,7 @@ describe('partial recordings', () => {
     },
   );
 
-  it('records every value once when a truncated file continues', async () => {
+  it('records every value once when an event file is truncated and then grows again', async () => {
     const root = temporaryFolder();
     cpSync(outputOf('lightning-default'), root, { recursive: true });
     const file = eventFileIn(root);

@@ -29,7 +29,7 @@ describe('job columns and facts', () => {
     expect(factsOf(fields)['Priority']).toBe(inFull);
   });
 
-  test('shows user, GPUs, approval and the original job where they exist', () => {
+  test('shows the user, GPUs, approval and original job only when the job has them', () => {
     expect(factsOf({ user: 'ada' })).toMatchObject({
       User: 'ada',
       GPUs: null,
@@ -97,7 +97,7 @@ describe('detailFacts of an attempt', () => {
     expect(attemptText(resumed)).toMatch(pattern);
   });
 
-  test('lists the workers of an attempt on several workers, with state or outcome and the last line of an error', () => {
+  test('lists each worker of an attempt with its state or outcome and its last error line', () => {
     const node = { worker_name: null, outcome: null, error_message: null };
     const text = attemptText(null, [
       { ...node, rank: 0, worker_id: 'w_1', worker_name: 'rig-1', state: 'running' },
@@ -144,7 +144,7 @@ describe('data of a job', () => {
     );
   });
 
-  test('omits data for a job without any', () => {
+  test('omits the data of a job without data', () => {
     expect(dataFact([])).toBeNull();
   });
 });
@@ -160,7 +160,7 @@ describe('submittedFacts', () => {
     reason: null,
   } as const;
 
-  test('shows the position and the reason of a pending submit', () => {
+  test('shows the position and the reason of a pending submission', () => {
     const answer = { ...accepted, queue_position: 2, reason: 'No idle workers' };
     expect(factLines(submittedFacts(answer))).toEqual([
       'Job       j_1',
@@ -169,7 +169,7 @@ describe('submittedFacts', () => {
     expect(factLines(submittedFacts(accepted))).toEqual(['Job  j_1']);
   });
 
-  test('shows how to approve a blocked submit', () => {
+  test('shows how to approve a blocked submission', () => {
     expect(factLines(submittedFacts({ ...accepted, status: 'blocked', reason: 'No idle workers' }))).toEqual([
       'Job      j_1',
       'Blocked  It needs approval: run "trainyard jobs approve j_1"',
@@ -237,7 +237,7 @@ describe('explanationFacts and dryRunFacts', () => {
     ]);
   });
 
-  test('shows a short explanation when there is little to explain', () => {
+  test('omits parts of an explanation that are empty or repeat the summary', () => {
     const reasons = [{ code: 'paused', detail: 'It is paused' }];
     const pending = createExplanation({
       summary: 'It is paused',
@@ -265,7 +265,7 @@ describe('explanationFacts and dryRunFacts', () => {
     ]);
   });
 
-  test('explains a dry run that would wait, and shows only the GPUs of one that would start', () => {
+  test('explains a dry run of a job that would wait, and shows only the GPUs of a job that would start', () => {
     const answer = {
       success: true,
       dry_run: true,

@@ -46,9 +46,8 @@ const savedFileNames = (): readonly string[] => readdirSync(join(folder, 'checkp
 
 interface FakeServer {
   readonly fileContent?: string;
-  // The connection ends after this number of bytes.
+  // The connection breaks after this number of bytes.
   readonly breaksAfter?: number;
-  // Whether the server answers requests for a part of the file.
   readonly supportsRanges?: boolean;
 }
 
@@ -101,7 +100,7 @@ const createFile = (path: string, text: string): void => {
   writeFileSync(path, text);
 };
 
-test('saves a file under its key without leftovers', async () => {
+test('saves a file under its key and leaves no temporary file', async () => {
   const { saved, sizes } = save();
   expect(await saved).toEqual({ path: targetPath(), outcome: 'downloaded' });
   expect(readFileSync(targetPath(), 'utf8')).toBe(content);
@@ -115,7 +114,7 @@ test('saves a file under its key without leftovers', async () => {
   ]);
 });
 
-test('keeps the received part of a broken download and continues it the next time', async () => {
+test('keeps the received part of a broken download and resumes from there on the next run', async () => {
   const failure = await failureOf(save({ breaksAfter: 10 }).saved);
   expect(failure.code).toBe(exitCodes.unreachable);
   expect(failure.message).toContain('run the command again');
@@ -146,7 +145,7 @@ test('sends no request when the stored part is complete', async () => {
   expect(readFileSync(targetPath(), 'utf8')).toBe(content);
 });
 
-test('drops a file with a wrong checksum', async () => {
+test('deletes a downloaded file with a wrong checksum', async () => {
   createFile(partPath(), 'wrong!');
   const failure = await failureOf(save().saved);
   expect(failure.code).toBe(exitCodes.failed);
@@ -155,7 +154,7 @@ test('drops a file with a wrong checksum', async () => {
   expect(readFileSync(targetPath(), 'utf8')).toBe(content);
 });
 
-test('does not mix a changed file with the part of the previous one', async () => {
+test('does not append a changed file to a partial download of the previous version', async () => {
   createFile(partPath(), content.slice(0, 10));
   const failure = await failureOf(save({ fileContent: 'another one' }).saved);
   expect(failure).toMatchObject({ code: exitCodes.conflict });
@@ -189,7 +188,7 @@ describe('existing files', () => {
 
 describe('paths outside the folder', () => {
   test.each(['../evil.bin', 'a/../../evil.bin', '/evil.bin', 'a//b', '..', 'C:\\evil.bin', 'a\u0000b', ''])(
-    'refuses the key %j',
+    'refuses the artifact key %j as a file name',
     async key => {
       const failure = await failureOf(save({}, { ...file, key }).saved);
       expect(failure.message).toContain('not a valid file name');
@@ -212,7 +211,7 @@ describe('paths outside the folder', () => {
 });
 
 test('reports a folder that cannot be created', async () => {
-  createFile(folder, 'a file in the place of the folder');
+  createFile(folder, 'a file at the path of the folder');
   const failure = await failureOf(save().saved);
   expect(failure.code).toBe(exitCodes.failed);
   expect(failure.message).toMatch(/^checkpoint-5\/model\.bin: EEXIST/);

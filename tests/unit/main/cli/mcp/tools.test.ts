@@ -9,7 +9,7 @@ const namesFor = (mayWrite: boolean, ...ownPermissions: readonly Permission[]): 
   toolsOf(document, { permissions: ownPermissions, mayWrite }).map(({ definition }) => definition.name);
 
 describe('toolsOf', () => {
-  it('offers only operations that read when writing is not allowed', () => {
+  it('offers only GET operations when writing is not allowed', () => {
     const tools = toolsOf(document, { permissions, mayWrite: false });
     expect(new Set(tools.map(({ operation }) => operation.method))).toEqual(new Set(['GET']));
     expect(namesFor(false, ...permissions)).toEqual(
@@ -23,14 +23,14 @@ describe('toolsOf', () => {
     expect(namesFor(true)).toEqual([]);
   });
 
-  it('offers no operation that returns bytes or an endless stream, takes bytes, or returns the secret of a token', () => {
+  it('offers no operation that transfers binary data, streams without end, or returns a new token', () => {
     const all = namesFor(true, ...permissions);
     for (const name of ['downloadArtifact', 'streamEvents', 'followLog', 'createToken', 'createWorker'])
       expect(all).not.toContain(name);
     expect(all).toContain('submitJob');
   });
 
-  it('throws for a document of another form', () => {
+  it('throws for an invalid OpenAPI document', () => {
     expect(() => toolsOf({ paths: [] }, { permissions, mayWrite: true })).toThrow('paths');
   });
 });

@@ -15,14 +15,14 @@ describe('names in MLflow', () => {
     ['//', '_'],
     ['', '_'],
     ['x'.repeat(300), 'x'.repeat(250)],
-  ])('turns %j into %j', (name, expected) => expect(toMlflowName(name)).toBe(expected));
+  ])('converts the name %j to %j', (name, expected) => expect(toMlflowName(name)).toBe(expected));
 
-  it('numbers names that become equal, and replaces the slash when a folder would have the name of a file', () => {
+  it('numbers names that become equal, and replaces a slash where a folder and a metric would share a name', () => {
     const names = ['a:b', 'a_b', 'a;b', 'loss', 'loss/val', 'x/y'];
     expect([...toMlflowNames(names).values()]).toEqual(['a_b', 'a_b_2', 'a_b_3', 'loss', 'loss.val', 'x/y']);
   });
 
-  it('gives any names different names that MLflow accepts', () => {
+  it('maps any set of names to unique names that MLflow accepts', () => {
     fc.assert(
       fc.property(fc.uniqueArray(fc.string({ unit: 'binary', maxLength: 300 }), { maxLength: 30 }), names => {
         const mlflowNames = [...toMlflowNames(names).values()];
@@ -61,9 +61,9 @@ describe('params of a config', () => {
     ],
     [{ note: `use hf_${'a1'.repeat(17)} here` }, { note: 'use [hidden] here' }],
     [{ repo: 'https://h.lan/x?a=1&sig=abc&b=2' }, { repo: 'https://h.lan/x?a=1&sig=[hidden]&b=2' }],
-  ])('hides secrets: %j', (config, params) => expect(paramsOf(config)).toEqual(params));
+  ])('hides the secret in the config %j', (config, params) => expect(paramsOf(config)).toEqual(params));
 
-  it('keeps keys that only look like secrets, and empty values', () => {
+  it('shows values whose keys only look like secrets, and empty secrets', () => {
     const config = {
       max_token_length: '77',
       tokenizer: 't5',
@@ -80,7 +80,7 @@ describe('params of a config', () => {
     });
   });
 
-  it('lists nested values and the dataloader by their paths, and cuts long values', () => {
+  it('lists nested values and dataloader entries by their paths, and truncates long values', () => {
     const params = toParams({ a: [{ b: 'x'.repeat(7_000) }], c: [1, 2] }, [{ id: 'set' }]);
     expect(params).toEqual([
       { key: 'a.0.b', value: 'x'.repeat(limits.paramValue) },
@@ -91,7 +91,7 @@ describe('params of a config', () => {
 });
 
 describe('laterThan', () => {
-  it('keeps the values after the last one of each metric, by time and then by step', () => {
+  it('keeps only values later than the last logged value of their metric, by time and then by step', () => {
     const metricAt = (key: string, timestamp: number, step: number) => ({ key, timestamp, step, value: 0 });
     const all = [
       metricAt('a', 1, 1),

@@ -55,7 +55,7 @@ describe('readPool', () => {
     });
   });
 
-  test('removes optional values with "none"', () => {
+  test('clears optional pool settings with the value "none"', () => {
     const base = { engine: { kind: 'slurm', login: 'a' }, settings: { max_gpus: 8, config_keys: ['x'] } };
     const flags = flagsFor(['--login', 'none', '--max-gpus', 'none', '--config-keys', 'none'], true);
     expect(readPool('gpu', base, flags)).toMatchObject({
@@ -65,13 +65,13 @@ describe('readPool', () => {
     });
   });
 
-  test('sets and removes single labels in a change', () => {
+  test('sets and removes single labels when a pool is changed', () => {
     const base = { engine: { kind: 'slurm' }, settings: { labels: { site: 'berlin', rack: '4' } } };
     const flags = flagsFor(['--label', 'rack-', '--label', 'gpu=a100'], true);
     expect(readPool('gpu', base, flags).labels).toEqual({ site: 'berlin', gpu: 'a100' });
   });
 
-  test('keeps no settings of another kind of engine', () => {
+  test('drops the engine settings when the kind of engine changes', () => {
     const base = { engine: { kind: 'slurm', login: 'a' }, settings: {} };
     const { engine } = readPool('gpu', base, flagsFor(['--engine', 'command', '--programs', 'runpod']));
     expect(engine).toEqual({ kind: 'command', programs: 'runpod' });
@@ -98,19 +98,19 @@ describe('readPool', () => {
     expect(() => readNewPool(...args)).toThrow(message);
   });
 
-  test('names a field of the file that is not a setting', () => {
+  test('names the field of a pool file that is not a setting', () => {
     const base = { engine: { kind: 'slurm' }, settings: { max_lunches: 4 } };
     expect(() => readPool('gpu', base, flagsFor([]))).toThrow('`max_lunches`');
   });
 });
 
-test('detects whether a command line changes any setting', () => {
+test('detects whether a command line changes any pool setting', () => {
   expect(changesNothing(flagsFor([]))).toBe(true);
   expect(changesNothing(flagsFor(['--max-gpus', 'none']))).toBe(false);
   expect(changesNothing(flagsFor(['--file', 'x.yaml']))).toBe(false);
 });
 
-test('prints settings as options of the command line', () => {
+test('prints pool settings as command-line options', () => {
   const times = [
     '--wall-time',
     '90m',

@@ -40,6 +40,6 @@ test.each(LaunchOutcome.options.filter(outcome => outcome !== 'finished'))(
   },
 );
 
-test('reports a launch that ended without a registered worker as one that never joined', () => {
+test('reports that the worker did not register when a launch ended before its worker joined', () => {
   expect(failureOfTest({ ...passedLaunch, joined_at: null }, null)).toContain('its worker did not register');
 });

@@ -36,15 +36,18 @@ describe('poolColumns', () => {
     ]);
   });
 
-  test.each([50, 80])('keeps name, status and reason in %i columns', width => {
-    const lines = tableLines(pools, poolColumns, width);
-    for (const line of lines) expect(line.length).toBeLessThanOrEqual(width);
-    expect(lines[0]).toMatch(/^NAME +.*STATUS +.*DETAILS$/);
-    expect(lines[2]).toContain('ssh: connection refu');
-  });
+  test.each([50, 80])(
+    'keeps the name, status and details of each pool in a terminal with %i columns',
+    width => {
+      const lines = tableLines(pools, poolColumns, width);
+      for (const line of lines) expect(line.length).toBeLessThanOrEqual(width);
+      expect(lines[0]).toMatch(/^NAME +.*STATUS +.*DETAILS$/);
+      expect(lines[2]).toContain('ssh: connection refu');
+    },
+  );
 });
 
-test('shows usage of a pool, orders that its engine refused, and settings that differ from the defaults', () => {
+test('shows the usage, the refused orders and the non-default settings of a pool', () => {
   expect(factLines(poolFacts(refused))).toEqual([
     'Pool      third (p_1)',
     'Engine    slurm',
@@ -82,7 +85,7 @@ describe('texts about launches', () => {
     expect([waiting, ended].map(launchStatus)).toEqual(['waiting', 'never joined']);
   });
 
-  test('shows a table of launches', () => {
+  test('shows launches as a table that fits into the terminal', () => {
     expect(tableLines([waiting, ended], launchColumns, null)).toEqual([
       'ID                STATUS        GPUS   WORKER      JOB   ENGINE ID  MACHINES     ORDERED                   DETAILS',
       '0123456789abcdef  waiting       2      gpu-012345  j_1   1234       -            2026-01-02T03:04:05.678Z  Resources (resources), expected start 2026-01-02T14:20:00.000Z',

@@ -48,7 +48,7 @@ describe('queueFacts and pausedLine', () => {
     ]);
   });
 
-  test('returns a line above tables only while the queue is paused', () => {
+  test('returns a notice line only while the queue is paused', () => {
     expect([queueView(), paused(null), paused('new fans')].map(pausedLine)).toEqual([
       null,
       'Queue paused by ada',

@@ -10,7 +10,7 @@ const workerWithTrouble = workerView({
   ],
 });
 
-test('shows GPU problems next to the GPUs in the list', () => {
+test('shows GPU problems next to the GPUs in the list of workers', () => {
   const gpus = workerColumns.find(({ title }) => title === 'GPUS');
   expect(gpus?.text(workerWithTrouble, false)).toBe(
     '2 x NVIDIA GeForce RTX 4090 24 GB, GPU 0: held, GPU 1: memory errors',
@@ -20,7 +20,7 @@ test('shows GPU problems next to the GPUs in the list', () => {
   expect(workerStatus(workerWithTrouble)).toBe('idle (gpu trouble)');
 });
 
-test('shows the details of each GPU problem of a single worker', () => {
+test('shows the details of each GPU problem of a worker', () => {
   const facts = new Map(workerFacts(workerWithTrouble));
   expect(facts.get('GPU trouble')).toBe(
     'GPU 0: held: process 7 (blender) holds its memory\nGPU 1: memory errors: 3 memory errors',

@@ -11,7 +11,9 @@ describe('parseLink', () => {
     ['trainyard://open/new-job', '/jobs/new'],
     ['trainyard://open/jobs', '/jobs'],
     ['trainyard://open/workers', '/workers'],
-  ])('maps the link %s to page %s', (link, page) => expect(parseLink(link)).toEqual({ kind: 'page', page }));
+  ])('maps the link %s to the page %s', (link, page) =>
+    expect(parseLink(link)).toEqual({ kind: 'page', page }),
+  );
 
   test.each([
     'trainyard://job/',
@@ -36,7 +38,7 @@ describe('parseLink', () => {
     ['address=https://rig.lan/trainyard/', 'https://rig.lan/trainyard', ''],
     [`pin=${encodeURIComponent(pin)}&address=https://rig.lan:8001`, 'https://rig.lan:8001', pin],
     [`address=https://rig.lan:8001&pin=${pin}`, 'https://rig.lan:8001', pin],
-  ])('offers the fleet of join?%s', (query, url, expectedPin) =>
+  ])('offers to add the fleet of the link join?%s', (query, url, expectedPin) =>
     expect(parseLink(`trainyard://join?${query}`)).toEqual({ kind: 'join', url, pin: expectedPin }),
   );
 
@@ -49,7 +51,7 @@ describe('parseLink', () => {
     `address=https://rig.lan&pin=tk_${'a'.repeat(30)}`,
     `address=https://rig.lan/%3Ft=tk_${'a'.repeat(30)}`,
     'address=https://rig.lan&note=Bearer%20abc',
-  ])('reports the token or password in join?%s', query =>
+  ])('refuses the link join?%s because it contains a token or password', query =>
     expect(parseLink(`trainyard://join?${query}`)).toEqual({ kind: 'refused', problem: 'token' }),
   );
 
@@ -69,7 +71,7 @@ describe('parseLink', () => {
     'address=https://rig.lan&pin=sha256:short',
     `address=https://rig.lan&pin=${pin},${pin}`,
     `address=http://rig.lan&pin=${pin}`,
-  ])('refuses join?%s', query =>
+  ])('refuses the invalid link join?%s', query =>
     expect(parseLink(`trainyard://join?${query}`)).toEqual({ kind: 'refused', problem: 'invalid' }),
   );
 });
@@ -77,7 +79,7 @@ describe('parseLink', () => {
 test.each([
   ['address', `address=https://rig.lan/${'a'.repeat(500)}`],
   ['link', `address=https://rig.lan&pin=${'a'.repeat(1_000)}`],
-])('refuses a fleet whose %s is too long', (_part, query) =>
+])('refuses a join link whose %s is too long', (_part, query) =>
   expect(parseLink(`trainyard://join?${query}`)).toEqual({ kind: 'refused', problem: 'invalid' }),
 );
 
@@ -86,7 +88,7 @@ test('accepts an address whose path only resembles a token', () =>
     kind: 'join',
   }));
 
-test('finds a link among other arguments', () => {
+test('finds the trainyard link among other arguments', () => {
   expect(linkAmong(['/opt/trainyard', '--no-sandbox', 'trainyard://job/j_1'])).toBe('trainyard://job/j_1');
   expect(linkAmong(['/opt/trainyard', 'other://x'])).toBeNull();
   expect(linkAmong(['/opt/trainyard', '--', 'trainyard://job/j_1'])).toBe('trainyard://job/j_1');

@@ -19,7 +19,7 @@ interface Fixture {
 
 const codedError = (code: string, message: string): Error => Object.assign(new Error(message), { code });
 
-/** Updates with a timer that the test advances, and a record of what the app did. */
+/** Creates app updates with a timer that the test advances, and a record of installs, questions and announcements. */
 function createFixture({
   check = async () => next,
   download = async () => {},
@@ -47,7 +47,7 @@ function createFixture({
     restart: async install => install(),
     announce: version => void record.announced.push(version),
   });
-  /** Lets everything run that does not wait for time. */
+  /** Waits until all pending callbacks have run, except timers. */
   const settle = (): Promise<void> => new Promise(resolve => setImmediate(resolve));
   return {
     ...updates,
@@ -93,14 +93,14 @@ describe('updates of the app', () => {
     expect(checks).toBe(2);
   });
 
-  it('announces a new version that a check on its own found, and downloads nothing', async () => {
-    const fixture = createFixture({ download: () => Promise.reject(new Error('not asked for')) });
+  it('announces a new version found by a scheduled check, and downloads nothing', async () => {
+    const fixture = createFixture({ download: () => Promise.reject(new Error('unexpected download')) });
     await fixture.pass(10_000);
     expect(fixture.view()).toEqual({ state: 'available', ...next });
     expect(fixture.record.announced).toEqual(['2.0.0']);
   });
 
-  it('does not announce a version that the user has asked for', async () => {
+  it('does not announce a version when the user started the check', async () => {
     const fixture = createFixture();
     await fixture.step('check');
     expect(fixture.record.announced).toEqual([]);
@@ -128,7 +128,7 @@ describe('updates of the app', () => {
     ['now', 1],
     ['cancel', 0],
   ] as const)(
-    'asks before it restarts while jobs run; with the answer %j, installs %i times',
+    'asks before a restart while jobs run, and after the answer %j installs %i times',
     async (choice, installs) => {
       const fixture = createFixture({ jobs: 2, choice });
       await fixture.step('check', 'download', 'install');
@@ -136,7 +136,7 @@ describe('updates of the app', () => {
     },
   );
 
-  it('restarts after the last job when the user chose that', async () => {
+  it('restarts after the last job when the user chose to wait for jobs', async () => {
     const fixture = createFixture({ jobs: 1, choice: 'after_jobs' });
     await fixture.step('check', 'download', 'install');
     fixture.noteJobs();
@@ -146,14 +146,14 @@ describe('updates of the app', () => {
     expect(fixture.record.installs).toBe(1);
   });
 
-  it('does not restart when jobs end and nobody asked for it', async () => {
+  it('does not restart when jobs end unless the user requested a restart', async () => {
     const fixture = createFixture({ jobs: 1 });
     await fixture.step('check', 'download');
     await fixture.endJobs();
     expect(fixture.record.installs).toBe(0);
   });
 
-  it('ignores steps that do not fit the state', async () => {
+  it('ignores update steps that are not possible in the current state', async () => {
     const fixture = createFixture();
     await fixture.step('download', 'install');
     expect(fixture.view()).toEqual({ state: 'current', checked_at: null });
@@ -180,14 +180,14 @@ describe('updates of the app', () => {
     },
   );
 
-  it('reports that the feed has no file for this system when the user checks', async () => {
+  it('reports a missing feed file for this system when the user starts a check', async () => {
     const cause = codedError('ERR_UPDATER_CHANNEL_FILE_NOT_FOUND', 'Cannot find latest-linux.yml');
     const fixture = createFixture({ check: () => Promise.reject(cause) });
     await fixture.step('check');
     expect(fixture.view()).toMatchObject({ state: 'failed', step: 'check', problem: 'no_feed_file' });
   });
 
-  it('keeps quiet about a failed check that nobody asked for, and checks again the next day', async () => {
+  it('hides the failure of a scheduled check, and checks again the next day', async () => {
     const results = [() => Promise.reject(new Error('net::ERR_INTERNET_DISCONNECTED')), async () => next];
     const fixture = createFixture({ check: () => results.shift()?.() ?? Promise.resolve(null) });
     await fixture.pass(10_000);
@@ -196,7 +196,7 @@ describe('updates of the app', () => {
     expect(fixture.view()).toMatchObject({ state: 'available' });
   });
 
-  it('stops nothing when its own file cannot be replaced', async () => {
+  it('does not install when the program file cannot be replaced', async () => {
     const fixture = createFixture({
       checkWritable: () => {
         throw codedError('EACCES', "EACCES: permission denied, access '/opt'");
@@ -207,7 +207,7 @@ describe('updates of the app', () => {
     expect(fixture.record.installs).toBe(0);
   });
 
-  it('checks no more after it was stopped', async () => {
+  it('does not check for updates after stop', async () => {
     const fixture = createFixture();
     fixture.stop();
     await fixture.pass(2 * day);

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { wordsFor } from '../../../../../main/desktop/words/index.ts';
 import { languages } from '../../../../../renderer/i18n/index.ts';
 
-// Returns all texts, with this count in their placeholders.
+// Returns all texts. Placeholders are filled with `count`.
 function textsOf(words: object, count: number): readonly string[] {
   return Object.values(words).flatMap((word: unknown): readonly string[] => {
     if (typeof word === 'string') return [word];
@@ -14,7 +14,7 @@ function textsOf(words: object, count: number): readonly string[] {
 describe.each(Object.keys(languages))('texts of the app in %s', language => {
   const texts = wordsFor([language]);
 
-  test('has a text for every key, with the count where one is expected', () => {
+  test('has a text for every key, and the count in every text that needs a count', () => {
     expect(textsOf(texts, 7).filter(text => text.trim() === '')).toEqual([]);
     for (const name of [
       'moreJobs',
@@ -31,7 +31,7 @@ describe.each(Object.keys(languages))('texts of the app in %s', language => {
     expect(texts.jobOfWorker('flux')).toContain('flux');
   });
 
-  test('omits empty counts from a list', () => {
+  test('returns an empty text for a count of zero, except for running jobs', () => {
     expect([texts.completed(0), texts.failed(0), texts.lost(0)]).toEqual(['', '', '']);
     expect(texts.jobsRunning(0)).not.toBe('');
   });
@@ -42,7 +42,7 @@ describe.each(Object.keys(languages))('texts of the app in %s', language => {
   });
 });
 
-test('selects the first language of the system that has texts', () => {
+test('selects the first system language that has texts, or English', () => {
   expect(wordsFor(['fr-FR', 'ja-JP', 'en']).pause).toBe(wordsFor(['ja']).pause);
   expect(wordsFor(['zh-Hant-TW']).quitShort).toBe('退出');
   expect(wordsFor(['fr', 'de']).quitShort).toBe('Quit');

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { expect, it, onTestFinished } from 'vitest';
 import { batchScript } from '../../../../../main/engines/slurm/batch-script.ts';
 
-/** A fake worker. It prints its token and each notice, and exits with 5 on a notice. */
+/** A fake worker that prints its token and each notice, and exits with 5 after a notice. */
 const worker = `exec bash -c 'trap "echo notice; exit 5" USR1; echo "token $TRAINYARD_JOIN"; echo "started $$"; while :; do sleep 0.1; done'`;
 
 /** Runs a batch script that starts the worker with the command `start`. The script `srun` replaces the real program. */
@@ -56,11 +56,11 @@ function runBatch(start: string, srun: string, nodes = 1) {
   };
 }
 
-// The canary is a second job step. Slurm ends it before it takes the machine away.
+// The canary is a second job step, which Slurm ends before it takes the machine away.
 const runningCanary = 'echo up; exec sleep 60';
 
 it.each(['SIGTERM', 'SIGUSR1'] as const)(
-  'passes %s on to the worker, and exits with its exit code',
+  "forwards %s to the worker, and exits with the worker's exit code",
   async signal => {
     const batch = runBatch(worker, runningCanary);
     await batch.untilPrinted('started');
@@ -81,7 +81,7 @@ it('sends the worker no notice when the canary cannot start', async () => {
   expect(await batch.exited).toBe(4);
 });
 
-it('delivers a notice that arrives before the worker starts', async () => {
+it('ends the shell when a notice arrives before the worker starts', async () => {
   // While setup lines run, the worker does not exist yet, so only the shell can receive the notice.
   const batch = runBatch('echo setup; sleep 20; exit 0', runningCanary);
   await batch.untilPrinted('setup');
@@ -90,7 +90,7 @@ it('delivers a notice that arrives before the worker starts', async () => {
   expect(await batch.exited).toBe(138);
 });
 
-it('exports the number of nodes, the rank and the address when there are several nodes', async () => {
+it('exports the number of nodes, the rank and the master address to a launch on several nodes', async () => {
   const start = 'echo "$TRAINYARD_NODES $TRAINYARD_NODE_RANK $MASTER_ADDR $MASTER_PORT"; exit 0';
   const batch = runBatch(start, runningCanary, 3);
   await batch.exited;

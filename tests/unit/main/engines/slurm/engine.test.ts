@@ -8,7 +8,7 @@ import { slurmSettings } from '../../../../support/slurm-lab.ts';
 
 type Call = readonly [argv: readonly string[], options: ProgramOptions];
 
-/** An engine whose commands end with these results, by the name of the program. Other commands succeed and print nothing. */
+/** Creates an engine whose programs return `results`, by program name. Other programs succeed and print nothing. */
 function openEngine(results: Readonly<Record<string, Partial<ProgramResult>>>, login: string | null = null) {
   const calls: Call[] = [];
   const engine = createSlurmEngine({
@@ -29,7 +29,7 @@ function openEngine(results: Readonly<Record<string, Partial<ProgramResult>>>, l
 }
 
 const ids = [LaunchId.parse('l1'), LaunchId.parse('l2')];
-// The output of squeue for these jobs.
+// Returns the output of squeue for these jobs.
 const queue = (...rows: readonly (readonly [launch: string, id: string, state: string])[]) => ({
   squeue: {
     stdout: rows
@@ -55,7 +55,7 @@ describe('end of Slurm launches', () => {
     expect(commands()).toEqual([squeueCommand, 'scancel 1 2']);
   });
 
-  it('signals running jobs and cancels waiting ones when launches are asked to end', async () => {
+  it('signals running jobs and cancels pending jobs when launches should end gracefully', async () => {
     const { engine, commands } = openEngine(queue(['l1', '1', 'RUNNING'], ['l2', '2', 'PENDING']));
     await engine.end(ids, 'ask');
     expect(commands()).toEqual([
@@ -76,7 +76,7 @@ describe('end of Slurm launches', () => {
     ['scancel: error: Kill job error on job id 1: Job/step already completing or completed\n', 1],
     ['scancel: error: Kill job error on job id 1: Invalid job id specified\n', 1],
     ['', 229],
-  ])('accepts the error %j for a job that has ended meanwhile', async (stderr, code) => {
+  ])('ignores the scancel error %j because the job has already ended', async (stderr, code) => {
     const { engine } = openEngine({ ...queue(['l1', '1', 'RUNNING']), scancel: { code, stderr } });
     await expect(engine.end(ids, 'now')).resolves.toBeUndefined();
   });
@@ -88,7 +88,7 @@ describe('end of Slurm launches', () => {
     ],
     [{ code: 1, stderr: '' }, /exit code 1/],
     [{ code: null, timedOut: true }, /did not answer in time/],
-  ])('throws when Slurm did not accept the request: %o', async (scancel, message) => {
+  ])('throws when scancel fails with %o', async (scancel, message) => {
     await expect(
       openEngine({ ...queue(['l1', '1', 'RUNNING']), scancel }).engine.end(ids, 'now'),
     ).rejects.toThrow(message);
@@ -109,7 +109,7 @@ describe('list of Slurm launches', () => {
 });
 
 describe('environment of Slurm commands', () => {
-  it('contains the token for sbatch alone, and no variable that hides jobs', async () => {
+  it('passes the token only to sbatch, and removes variables that hide jobs', async () => {
     const { engine, calls } = openEngine({ sbatch: { stdout: '5\n' } });
     await engine.launch(orderOf(ids[0]!, { joinToken: 'tj_secret' }));
     await engine.list();
@@ -122,7 +122,7 @@ describe('environment of Slurm commands', () => {
 });
 
 describe('Slurm commands over ssh', () => {
-  it('receive the token as the first line of stdin, and the host after "--"', async () => {
+  it('sends the token over ssh as the first line of stdin, and puts the host after "--"', async () => {
     const { engine, calls } = openEngine({ sbatch: { stdout: '5\n' } }, 'me@login');
     await engine.launch(orderOf(ids[0]!, { joinToken: 'tj_secret' }));
     const [argv = [], options] = calls[0] ?? [];
@@ -140,7 +140,7 @@ describe('Slurm commands over ssh', () => {
     expect(argv.join(' ')).not.toContain('tj_secret');
   });
 
-  it('quote each argument for the shell of the login machine', async () => {
+  it('quotes each argument of a Slurm command for the shell of the login machine', async () => {
     const { engine, calls } = openEngine({}, 'login');
     await engine.list();
     const line = calls[0]?.[0].at(-1) ?? '';
@@ -162,7 +162,7 @@ describe('Slurm commands over ssh', () => {
 });
 
 describe('check of a Slurm pool', () => {
-  it('names a missing program, and reports an unreachable controller', async () => {
+  it('reports a missing Slurm program, and an unreachable controller', async () => {
     const missing = { code: 127, stderr: 'sbatch: not found' };
     expect(await openEngine({ sbatch: missing }).engine.check()).toMatchObject({
       ok: false,

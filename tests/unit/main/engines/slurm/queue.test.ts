@@ -82,7 +82,7 @@ describe('list of Slurm jobs', () => {
     expect(parseOne({ state: 'CANCELLED', nodes: '' })).toMatchObject({ startedAt: null, nodes: [] });
   });
 
-  it('leaves out jobs of other fleets, other jobs, and orders that were refused', () => {
+  it('omits jobs of other fleets, unrelated jobs, and refused orders', () => {
     const otherNames = ['trainyard-f12-l1', 'trainyard-f1-two-l1', 'training', 'trainyard-f2-l1'];
     expect(parseLines(...otherNames.map(name => queueLine({ name })))).toEqual(new Map());
     expect(parseLines('odd\u001Fline\n', queueLine({ state: 'FAILED', nodes: '' }))).toEqual(new Map());
@@ -97,11 +97,11 @@ describe('list of Slurm jobs', () => {
     completeLine.replace('rig1', 'rig1\u001Fmore'),
     queueLine({ id: 'x' }),
     queueLine({ name: 'trainyard-f1-BAD' }),
-  ])('throws for truncated output, and for an unreadable line of the fleet: %j', broken => {
+  ])('throws for the truncated or unreadable squeue output %j', broken => {
     expect(() => parseLines(broken)).toThrow(/squeue printed/);
   });
 
-  it('prefers a running launch, then the newest one, when two jobs have the same name', () => {
+  it('prefers a running job, then the newest job, when several jobs have the same name', () => {
     const ids = (...states: readonly (readonly [id: string, state: string])[]) =>
       [...parseLines(...states.map(([id, state]) => queueLine({ id, state }))).values()].map(
         ({ engineId }) => engineId,
@@ -118,11 +118,11 @@ describe('list of Slurm jobs', () => {
     ['r[1-2]n[1-2]', ['r1n1', 'r1n2', 'r2n1', 'r2n2']],
     ['gpu[1]-ib', ['gpu1-ib']],
     ['', []],
-  ])('expands the machines %s', (nodes, expected) => {
+  ])('expands the node list "%s"', (nodes, expected) => {
     expect(parseOne({ nodes })?.nodes).toEqual(expected);
   });
 
-  it('lists hidden partitions and ended jobs, too', () => {
+  it('lists jobs in hidden partitions and ended jobs', () => {
     expect(squeueArgv).toEqual(expect.arrayContaining(['--me', '--all', '--states=all', '--noheader']));
   });
 });
@@ -152,7 +152,7 @@ it.each([
   ['QOSNotAllowed', 'other'],
   ['BadConstraints', 'other'],
   ['InvalidAccount', 'other'],
-  ['a reason that this version does not know', 'other'],
-])('classifies the reason %s as %s', (reason, kind) => {
+  ['a reason unknown to this version', 'other'],
+])('classifies the Slurm reason "%s" as %s', (reason, kind) => {
   expect(reasonKind(reason)).toBe(kind);
 });

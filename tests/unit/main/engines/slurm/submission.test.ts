@@ -14,7 +14,7 @@ const resultWith = (fields: Partial<ProgramResult>): ProgramResult => ({
 });
 const readFailure = (stderr: string, code = 1) => readSubmission(resultWith({ code, stderr }));
 
-/** Reads the messages of a failed sbatch. Like sbatch, it starts the last one with "Batch job submission failed". */
+/** Reads the output of a failed sbatch with these messages. Like sbatch, puts "Batch job submission failed" before the last. */
 function readErrors(...messages: readonly string[]) {
   const lines = [...messages.slice(0, -1), `Batch job submission failed: ${messages.at(-1)}`];
   return readFailure(lines.map(line => `sbatch: error: ${line}\n`).join(''));
@@ -62,7 +62,7 @@ it.each([
   [['Partition in DOWN state'], 'ESLURM_PARTITION_DOWN'],
   [['Rate limit exceeded, please retry momentarily'], 'SLURMCTLD_COMMUNICATIONS_BACKOFF'],
   [['lua: Say which project pays', 'Unspecified error'], 'SLURM_ERROR'],
-  [['A refusal that this version does not know'], 'refused'],
+  [['A refusal unknown to this version'], 'refused'],
 ])('classifies the sbatch error %j as a temporary refusal', (lines, code) => {
   expect(readErrors(...lines)).toEqual({
     kind: 'rejected',
@@ -88,7 +88,7 @@ it.each([
 it.each([
   ['no answer in time', { code: null, timedOut: true }, /did not answer in time/],
   ['a signal', { code: 137 }, /exit code 137/],
-  // Any message will do.
+  // The message is not specified.
   ['success without a job id', { stdout: 'hello\n' }, /./],
   [
     'a connection that broke',
@@ -111,7 +111,7 @@ it.each([
   ['sh: 1: exec: sbatch: not found', 127, 'not_installed'],
   ["sbatch: unrecognized option '--no-requeue'", 1, 'refused'],
   ['sbatch: fatal: Could not establish a configuration source', 1, 'refused'],
-])('returns a refusal when sbatch certainly submitted nothing: "%s"', (stderr, code, expected) => {
+])('returns a refusal for the error "%s", after which no job can exist', (stderr, code, expected) => {
   expect(readFailure(`${stderr}\n`, code)).toMatchObject({
     kind: 'rejected',
     scope: 'temporary',
@@ -119,7 +119,7 @@ it.each([
   });
 });
 
-it('ignores lines that the login machine prints itself', () => {
+it('ignores lines that the login shell prints around the sbatch error', () => {
   expect(
     readFailure('Welcome!\nsbatch: error: Batch job submission failed: Invalid qos specification\nBye\n'),
   ).toMatchObject({
@@ -127,7 +127,7 @@ it('ignores lines that the login machine prints itself', () => {
   });
 });
 
-it('passes sbatch the name of the launch, no restart, and no token', () => {
+it('passes the launch name and --no-requeue to sbatch, but no token', () => {
   const order = orderOf(LaunchId.parse('l9'), { wallTimeS: 61, noticeS: 120, joinToken: 'tj_secret' });
   const argv = submitArgv('f1', slurmSettings(), order);
   expect(argv).toEqual([
@@ -147,7 +147,7 @@ it('passes sbatch the name of the launch, no restart, and no token', () => {
   expect(submitArgv('f1', slurmSettings(), { ...order, noticeS: 80_000 })).toContain('--signal=B:USR1@65535');
 });
 
-it('converts the settings of the pool to options of sbatch', () => {
+it('converts pool settings to sbatch options', () => {
   const settings = slurmSettings({
     partition: 'gpu,long',
     account: 'lab',

@@ -38,7 +38,7 @@ async function open() {
   return { certificates, files, issue, clock, shownIdentities, facts, log };
 }
 
-test('uses the certificate from the files with its chain', async () => {
+test('uses the whole content of the certificate file, including its chain', async () => {
   const fixture = await open();
   writeFileSync(fixture.files.certificate, `${readFileSync(fixture.files.certificate, 'utf8')}# more\n`);
   const identity = await fixture.certificates.open();
@@ -69,7 +69,7 @@ describe('starting with invalid certificate files', () => {
     ],
     ['an invalid key', ({ files }) => writeFileSync(files.key, 'hello'), /the key is not in the PEM format/],
     [
-      'certificate and key swapped',
+      'a swapped certificate and key',
       ({ files }) => {
         const key = readFileSync(files.key);
         writeFileSync(files.key, readFileSync(files.certificate));
@@ -119,7 +119,7 @@ describe('certificate files that change', () => {
     ]);
   });
 
-  test('waits for both files when they change one after the other', async () => {
+  test('waits until both the certificate and the key have changed', async () => {
     const fixture = await open();
     const previous = await fixture.certificates.open();
     const key = makeKey();
@@ -137,7 +137,7 @@ describe('certificate files that change', () => {
 
   test.each<[string, (fixture: Awaited<ReturnType<typeof open>>) => unknown, RegExp]>([
     ['broken', ({ files }) => writeFileSync(files.certificate, 'x'), /PEM format/],
-    ['gone', ({ files }) => rmSync(files.key), /cannot be read/],
+    ['missing', ({ files }) => rmSync(files.key), /cannot be read/],
     ['expired', ({ issue, clock }) => issue(undefined, clock.wall() - 400 * dayMs), /has expired/],
   ])(
     'keeps the old certificate and logs a warning when the new files are %s',
@@ -157,7 +157,7 @@ describe('certificate files that change', () => {
 });
 
 describe('a certificate that expires soon', () => {
-  // Opens a certificate that expires after this time. `expiry` is the time of its expiry in the log.
+  // Opens a certificate that expires in `remainingMs`. `expiry` is the expiry time as logged.
   async function openWith(remainingMs: number) {
     const fixture = await open();
     // Certificates are valid for 397 days, from an hour before their creation.
@@ -169,7 +169,7 @@ describe('a certificate that expires soon', () => {
   const expiryWarnings = (log: readonly string[]) =>
     log.filter(line => line.startsWith('tls.certificate_expires '));
 
-  test('warns at the start and once a day, with the file, its expiry and what to do', async () => {
+  test('warns on start and once a day, and names the certificate file, its expiry and the remedy', async () => {
     const fixture = await openWith(29 * dayMs);
     expect(fixture.log).toEqual([
       `tls.certificate_expires ${fixture.files.certificate} (--ssl-cert) expires at ${fixture.expiry}; ` +
@@ -184,7 +184,7 @@ describe('a certificate that expires soon', () => {
     expect(new Set(fixture.log).size).toBe(1);
   });
 
-  test('warns from the thirtieth day before the expiry', async () => {
+  test('starts to warn 30 days before the certificate expires', async () => {
     const fixture = await openWith(30 * dayMs + 3_600_000);
     await fixture.clock.advance(3_540_000);
     expect(fixture.log).toEqual([]);
@@ -223,7 +223,7 @@ describe('a certificate that expires soon', () => {
     expect(fixture.log).toHaveLength(2);
   });
 
-  test('logs no warning after it is stopped', async () => {
+  test('logs no expiry warning after stop', async () => {
     const fixture = await openWith(20 * dayMs);
     fixture.certificates.stop();
     await fixture.clock.advance(3 * dayMs);

@@ -10,7 +10,7 @@ import { createNotices } from '../../../../support/notices.ts';
 import { createVirtualClock } from '../../../../support/virtual-clock.ts';
 
 const dayMs = 86_400_000;
-// The server compares the names in its certificate with those of the machine every 10 s.
+// The server compares the names in its certificate with the names of the machine every 10 s.
 const untilNextCheckMs = 11_000;
 
 interface Fact {
@@ -90,18 +90,18 @@ describe('own certificate at the first start', () => {
   test('creates a P-256 server certificate for all names, valid for 397 days', async () => {
     const fixture = open();
     const identity = await fixture.certificates.open();
-    const firstCertificate = fixture.certificateOnDisk();
-    expect(firstCertificate.subjectAltName).toBe(
+    const certificate = fixture.certificateOnDisk();
+    expect(certificate.subjectAltName).toBe(
       'DNS:yard, DNS:yard.lan, IP Address:192.0.2.7, IP Address:FD00:0:0:0:0:0:0:7',
     );
     expect(identity.names).toEqual(fixture.names);
-    expect(firstCertificate.ca).toBe(false);
-    expect(firstCertificate.keyUsage).toEqual(['1.3.6.1.5.5.7.3.1']);
-    expect(firstCertificate.publicKey.asymmetricKeyDetails).toEqual({ namedCurve: 'prime256v1' });
+    expect(certificate.ca).toBe(false);
+    expect(certificate.keyUsage).toEqual(['1.3.6.1.5.5.7.3.1']);
+    expect(certificate.publicKey.asymmetricKeyDetails).toEqual({ namedCurve: 'prime256v1' });
     expect(identity.expiresAt - identity.validFrom).toBe(397 * dayMs);
-    // Certificates start an hour ago, for clients whose clocks are slow.
+    // Certificates are valid from one hour ago, for clients with slow clocks.
     expect(fixture.clock.wall() - identity.validFrom).toBe(3_600_000);
-    expect(firstCertificate.verify(firstCertificate.publicKey)).toBe(true);
+    expect(certificate.verify(certificate.publicKey)).toBe(true);
   });
 
   test('derives the pin from the public key, and the fingerprint from the certificate', async () => {
@@ -116,7 +116,7 @@ describe('own certificate at the first start', () => {
     expect(shell('openssl x509 -in "$1" -noout -fingerprint -sha256')).toContain(fingerprint);
   });
 
-  test('creates a certificate that clients can trust as its own authority', async () => {
+  test('creates a certificate that clients can trust as its own CA', async () => {
     const fixture = open();
     await fixture.certificates.open();
     const file = join(fixture.folder, 'cert.pem');
@@ -160,7 +160,7 @@ describe('own certificate at a later start', () => {
   test.each([
     ['missing', (file: string) => rmSync(file)],
     ['broken', (file: string) => writeFileSync(file, '-----BEGIN CERTIFICATE-----\nAAAA\n')],
-  ])('recreates a certificate that is %s with the same pin', async (_case, damage) => {
+  ])('recreates a %s certificate with the same pin', async (_case, damage) => {
     const first = open();
     const previous = await first.certificates.open();
     damage(join(first.folder, 'cert.pem'));
@@ -170,7 +170,7 @@ describe('own certificate at a later start', () => {
     expect(current.fingerprint).not.toBe(previous.fingerprint);
   });
 
-  test('renews a certificate that expires soon', async () => {
+  test('renews a certificate that expires within 30 days', async () => {
     const first = open();
     const previous = await first.certificates.open();
     first.certificates.stop();
@@ -181,7 +181,7 @@ describe('own certificate at a later start', () => {
     expect(second.facts).toMatchObject([{ details: { why: 'expiring' } }]);
   });
 
-  test('keeps a valid certificate that cannot be renewed', async () => {
+  test('keeps a valid certificate that cannot be renewed, and fails once the certificate has expired', async () => {
     const first = open();
     const previous = await first.certificates.open();
     first.certificates.stop();
@@ -220,7 +220,7 @@ describe('own certificate at a later start', () => {
     await expect(open(first.folder, first.clock).certificates.open()).rejects.toThrow(reason);
   });
 
-  test('names the folder in the error when it cannot create it', async () => {
+  test('names the TLS folder in the error when the folder cannot be created', async () => {
     const folder = openFolder();
     writeFileSync(join(folder, 'tls'), '');
     mkdirSync(join(folder, 'other'));
@@ -271,7 +271,7 @@ describe('own certificate at run time', () => {
     expect(fixture.shownIdentities).toHaveLength(2);
   });
 
-  test('logs a failed renewal once, and retries it until it succeeds', async () => {
+  test('logs a failed renewal once, and retries until the renewal succeeds', async () => {
     const fixture = open();
     const previous = await fixture.certificates.open();
     const { write } = fixture.auditTrail;
@@ -287,7 +287,7 @@ describe('own certificate at run time', () => {
     expect(fixture.log).toEqual(['tls.not_renewed']);
   });
 
-  test('ignores new names after it is stopped', async () => {
+  test('ignores new names of the machine after stop', async () => {
     const fixture = open();
     await fixture.certificates.open();
     fixture.certificates.stop();

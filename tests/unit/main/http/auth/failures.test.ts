@@ -9,7 +9,7 @@ function openLimit() {
     wait: (ms: number): void => {
       now += ms;
     },
-    // Fails this many times. Returns the number of times that the limit gave each verdict.
+    // Records `times` failures. Returns how many of them got each verdict.
     fail: (address: string | null, times = 1): Record<FailureVerdict, number> => {
       const counts = { count: 0, begin: 0, limited: 0 };
       for (let n = 0; n < times; n += 1) counts[limit.note(address)] += 1;
@@ -18,12 +18,12 @@ function openLimit() {
   };
 }
 
-test('counts a burst of failures, reports the start of the limit once, and limits the rest', () => {
+test('counts a burst of 60 failures, reports the start of the limit once, and limits later failures', () => {
   const { fail } = openLimit();
   expect(fail('10.0.0.1', 2_000)).toEqual({ count: 60, begin: 1, limited: 1_939 });
 });
 
-test('counts one failure per second after the burst, and no more than a burst after a quiet hour', () => {
+test('counts one failure per second after the burst, and at most one burst after a quiet hour', () => {
   const { fail, wait } = openLimit();
   fail('10.0.0.1', 100);
   wait(3_000);
@@ -32,7 +32,7 @@ test('counts one failure per second after the burst, and no more than a burst af
   expect(fail('10.0.0.1', 61)).toEqual({ count: 60, begin: 1, limited: 0 });
 });
 
-test('reports an address that continues again after ten minutes', () => {
+test('reports the start of the limit again when an address still fails after ten minutes', () => {
   const { fail, wait } = openLimit();
   fail('10.0.0.1', 61);
   wait(599_000);
@@ -46,7 +46,7 @@ test.each([
   ['another address', '10.0.0.1', '10.0.0.2'],
   ['another IPv6 network', '2001:db8:0:1::1', '2001:db8:0:2::1'],
   ['an unknown address', '10.0.0.1', null],
-])('gives %s a burst of its own', (_case, first, second) => {
+])('counts a separate burst for %s', (_case, first, second) => {
   const { fail } = openLimit();
   fail(first, 100);
   expect(fail(second)).toEqual({ count: 1, begin: 0, limited: 0 });
@@ -65,11 +65,11 @@ test.each([
   expect(fail(second)).toEqual({ count: 0, begin: 0, limited: 1 });
 });
 
-test('forgets the address whose last failure is oldest when there are too many addresses', () => {
+test('forgets the address with the oldest last failure beyond 10,000 addresses', () => {
   const { fail } = openLimit();
   fail('10.0.0.1', 61);
   fail('10.0.0.2', 61);
-  // With these addresses, the limit remembers 10,000, its maximum.
+  // The limit now remembers 10,000 addresses, its maximum.
   for (let n = 0; n < 9_998; n += 1) fail(`10.1.${n >> 8}.${n & 255}`);
   fail('10.0.0.1');
   fail('10.9.9.9');

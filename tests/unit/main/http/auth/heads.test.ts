@@ -1,8 +1,8 @@
-// A header that must occur only once is not trusted when it is repeated.
+// Callers reject a repeated header that may occur only once, so all values are returned.
 import { expect, test } from 'vitest';
 import { maxHeaderCount, headerValues } from '../../../../../main/http/auth/sender.ts';
 
-test('returns all values of a header in their order, in any spelling of its name', () => {
+test('returns all values of a header in order, whatever the case of its name', () => {
   const rawHeaders = ['Host', 'a', 'X-Host', 'b', 'hOST', 'c', 'Accept', 'host'];
   expect(headerValues({ rawHeaders }, 'host')).toEqual(['a', 'c']);
   expect(headerValues({ rawHeaders }, 'authorization')).toEqual([]);

@@ -100,7 +100,7 @@ it('gives each operation one tag that the document describes', () => {
   expect(knownTags.filter(tag => !used.flat().includes(tag))).toEqual([]);
 });
 
-it('gives each operation a readable id of its own', () => {
+it('gives each operation a readable and unique id', () => {
   const ids = operations.map(({ operation }) => String(operation['operationId']));
   expect(ids.filter(id => !/^[a-z]+[A-Z][A-Za-z\d]+$/.test(id))).toEqual([]);
   expect(new Set(ids).size).toBe(operations.length);

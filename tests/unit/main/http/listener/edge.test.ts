@@ -53,8 +53,8 @@ describe('checking the origin of a change without a token header', () => {
     ['from the panel itself', { origin: 'http://10.0.0.7:8001', site: 'same-origin' }],
     ['from an old browser that sends only an origin', { origin: 'http://10.0.0.7:8001' }],
     ['typed into the address bar', { site: 'none' }],
-    ['from a program that is no browser', {}],
-  ])('accepts a request %s', (_case, call) => expect(judge(call)).toBeNull());
+    ['from a program other than a browser', {}],
+  ])('accepts a change without a token header %s', (_case, call) => expect(judge(call)).toBeNull());
 
   test.each<readonly [string, Partial<EdgeCall>]>([
     ['another site', { origin: 'https://evil.example', site: 'cross-site' }],
@@ -65,7 +65,7 @@ describe('checking the origin of a change without a token header', () => {
     ['another site with a hidden origin', { site: 'cross-site' }],
     ['a sibling site', { site: 'same-site' }],
     ['an unknown site value', { site: 'trust-me' }],
-  ])('refuses a request from %s', (_case, call) => {
+  ])('refuses a change without a token header from %s', (_case, call) => {
     for (const method of ['POST', 'PUT', 'PATCH', 'DELETE', 'TRACE', 'post'])
       expect(judge({ ...call, method })).toBe('cross_site');
     expect(judge({ ...call, hasToken: true })).toBeNull();

@@ -2,8 +2,8 @@ import { EventEmitter } from 'node:events';
 import { expect, test } from 'vitest';
 import { createTransferHeap } from '../../../../../main/http/listener/transfer-heap.ts';
 
-test('raises the growth of the heap from the first transfer until the last one ends', () => {
-  // The growth of the heap between two collections, in percent; 0 is the default of V8.
+test('raises the allowed heap growth from the start of the first transfer to the end of the last transfer', () => {
+  // Allowed heap growth between two garbage collections, in percent. 0 restores the default of V8.
   const growths: number[] = [];
   const heap = createTransferHeap(percent => growths.push(percent));
   const [first, second] = [new EventEmitter(), new EventEmitter()];

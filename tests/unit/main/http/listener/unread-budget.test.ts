@@ -3,7 +3,7 @@ import { createUnreadBudget } from '../../../../../main/http/listener/sse.ts';
 
 const kib = 1_024;
 
-/** Creates streams with this many unread KiB. `disconnected` lists the indexes of the streams that the budget destroyed. */
+/** Creates one stream per number of unread KiB. `disconnected` lists the indexes of the destroyed streams. */
 function createStreams(...unreadKib: readonly number[]) {
   const disconnected: number[] = [];
   const streams = unreadKib.map((unread, index) => ({
@@ -23,7 +23,7 @@ test('disconnects the slowest readers until a quarter of the budget is free', ()
   expect(disconnected).toEqual([1]);
 });
 
-test('does not count a reader that has caught up', () => {
+test('does not count the unread bytes of a reader that has caught up', () => {
   const { streams, disconnected } = createStreams(400, 300, 300);
   const budget = createUnreadBudget(800 * kib);
   const [first, second, third] = streams;

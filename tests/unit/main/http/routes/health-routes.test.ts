@@ -63,11 +63,11 @@ describe('a health report', () => {
       'degraded',
       /there is none/,
     ],
-  ])('reports %s with %o as %s', (name, changes, status, message) => {
+  ])('reports the component %s with %o as %s', (name, changes, status, message) => {
     expect(componentOf(changes, name)).toMatchObject({ status, message: expect.stringMatching(message) });
   });
 
-  it('reports the worst status of its components', () => {
+  it('reports the worst status of all components', () => {
     expect(worstOf(judgeHealth({ ...healthyChecks, clockJumpMs: 90_000 }))).toBe('degraded');
     expect(worstOf(judgeHealth({ ...healthyChecks, clockJumpMs: 90_000, freeBytes: null }))).toBe(
       'unhealthy',

@@ -14,7 +14,7 @@ const sha256 = (text: string): string => createHash('sha256').update(text).diges
 const version = '1.2.3';
 const [bundleName, executableName] = ['trainyard-worker.mjs', 'trainyard-worker-linux-x64'] as const;
 
-// A worker program that prints its version or, when started in any other way, its arguments, token and input.
+// A worker program that prints its version for --version, and otherwise its arguments, token and input.
 const workerProgram = (printedVersion: string): string =>
   `#!/bin/sh
 if [ "$1" = --version ]; then echo ${printedVersion}; exit; fi
@@ -97,7 +97,7 @@ function openMachine(machine: Machine = {}) {
     return { status, stdout, stderr };
   };
   const bin = join(home, '.local/bin');
-  /** Pipes the script into a shell of a terminal in which a person types `answer`. Returns what the terminal shows. */
+  /** Pipes the script into a shell in a terminal, and types `answer` there. Returns the output of the terminal. */
   const runInTerminal = (args: readonly string[], answer: string): string => {
     writeFileSync(join(home, 'script'), machine.script ?? defaultScript);
     const quotedArguments = ['--', ...args].map(word => `'${word}'`).join(' ');
@@ -140,7 +140,7 @@ test('passes the options to the worker in order, and the token only through stdi
   expect(machine.installed()).toEqual(['trainyard-worker']);
 });
 
-test('accepts a name that looks like an option', () => {
+test('accepts a worker name that looks like an option', () => {
   const machine = openMachine();
   const { stdout } = machine.run([
     ...serverOptions,
@@ -158,9 +158,9 @@ const commandOptions = workerCommand({} as Parameters<typeof workerCommand>[0]).
 const longNames = (options: readonly Option[]): readonly string[] =>
   options.flatMap(({ long }) => long ?? []);
 
-test('passes every option with a value together with its value', () => {
+test('passes every option that takes a value with its value, even a value that looks like an option', () => {
   const optionsWithValue = longNames(commandOptions.filter(({ required }) => required));
-  // The script itself reads these options too, and passes them on as one word.
+  // The script also reads these options itself, and passes each of them as one word.
   const readOptions = ['--orchestrator-url', '--pin', '--ca-file'];
   const otherOptions = optionsWithValue.filter(option => !readOptions.includes(option));
   expect(otherOptions).toContain('--allow-config-scripts');
@@ -186,7 +186,7 @@ test('passes flags to the worker without taking the next word as a value', () =>
   for (const flag of flags) expect(stdout).toContain(`${flag} --name rig`);
 });
 
-test('downloads the worker only when the installed one is missing or different', () => {
+test('downloads the worker only when the installed worker is missing or different', () => {
   const machine = openMachine();
   machine.run(serverOptions);
   expect(machine.calls()).toHaveLength(1);
@@ -197,7 +197,7 @@ test('downloads the worker only when the installed one is missing or different',
   expect(readFileSync(join(machine.bin, 'trainyard-worker'), 'utf8')).toBe(executable);
 });
 
-test('starts nothing with --install-only and installs into --dir', () => {
+test('installs into the folder of --dir, and starts nothing with --install-only', () => {
   const machine = openMachine();
   const { stdout, status } = machine.run([
     ...serverOptions,
@@ -224,14 +224,14 @@ test.each([
   expect(call.endsWith(`http://yard:8001/agent/${executableName}`)).toBe(true);
 });
 
-describe('the script of a short command', () => {
+describe('joinScript', () => {
   const programs = [
     { name: bundleName, sha256: sha256(bundle) },
     { name: executableName, sha256: sha256(executable) },
   ];
   const script = joinScript(version, programs, { url: 'https://yard:8001', pin: 'sha256:Ab+/=' });
 
-  test('adds the address and the pin of the server, and takes the token from the environment', () => {
+  test('adds the URL and the pin of the server, and reads the token from the environment', () => {
     const machine = openMachine({ script });
     const { status, stdout } = machine.run(['--name', 'rig-1', '--persistent'], { token: 'tj_secret' });
     expect([status, stdout]).toEqual([
@@ -241,7 +241,7 @@ describe('the script of a short command', () => {
     expect(machine.calls().join()).toContain('-k --pinnedpubkey sha256//Ab+/= ');
   });
 
-  test('keeps the address of the command line', () => {
+  test('prefers the orchestrator URL of the command line to the URL in the script', () => {
     const { stdout } = openMachine({ script }).run(['--orchestrator-url', 'https://other'], {
       token: 'tj_x',
     });
@@ -255,7 +255,7 @@ describe('the script of a short command', () => {
     expect(machine.environments()).not.toContain('tj_secret');
   });
 
-  test('refuses to install over plain HTTP, and says what to do', () => {
+  test('refuses to install over plain HTTP, and prints a remedy', () => {
     const plainHttpScript = joinScript(version, programs, { url: 'http://yard:8001', pin: null });
     const machine = openMachine({ script: plainHttpScript });
     const { status, stdout, stderr } = machine.run(['--name', 'rig-1'], { token: 'tj_secret' });
@@ -263,7 +263,7 @@ describe('the script of a short command', () => {
     expect(stderr).toContain('cannot be verified. Copy the whole join command from the panel');
   });
 
-  test('quotes the address, which comes from the request', () => {
+  test('quotes the server URL, because the URL comes from the request', () => {
     const scriptWithOddUrl = joinScript(version, programs, { url: 'https://y$(touch broken)', pin: null });
     const machine = openMachine({ script: scriptWithOddUrl });
     expect(machine.run([], { token: 'tj_x' }).stdout).toContain(
@@ -291,9 +291,9 @@ describe('failing installations', () => {
   test.each<
     readonly [description: string, machine: Machine, args: readonly string[], status: number, message: string]
   >([
-    ['no address', {}, [], 2, 'Say where the orchestrator is'],
+    ['no orchestrator URL', {}, [], 2, 'Say where the orchestrator is'],
     [
-      'an address with another protocol',
+      'an orchestrator URL with another protocol',
       {},
       ['--orchestrator-url', 'ftp://x'],
       2,
@@ -365,7 +365,7 @@ describe('failing installations', () => {
     expect([result.status, result.stdout, opened.installed()]).toEqual([status, '', []]);
   });
 
-  test('keeps the installed worker when the download is wrong', () => {
+  test('keeps the installed worker when the downloaded program has a wrong hash', () => {
     const machine = openMachine({ files: { [executableName]: 'evil' } });
     mkdirSync(machine.bin, { recursive: true });
     writeFileSync(join(machine.bin, 'trainyard-worker'), 'an older one');
@@ -433,10 +433,10 @@ test.each(['sh', 'dash', 'bash'])('parses the install script with %s', shell => 
   expect(error === undefined ? status : 0).toBe(0);
 });
 
-test('does nothing when the script is cut off anywhere', () => {
+test('does nothing when the script is truncated at any position', () => {
   const machine = openMachine();
   const completeLength = defaultScript.lastIndexOf('}');
-  // After every 151st character, and after each of the last 25.
+  // Truncates after every 151st character, and after each of the last 25 characters.
   const lengths = [
     ...Array.from({ length: Math.floor(completeLength / 151) }, (_, index) => index * 151),
     ...Array.from({ length: 25 }, (_, index) => completeLength - index),

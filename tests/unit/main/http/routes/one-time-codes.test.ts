@@ -23,7 +23,7 @@ function openCodes() {
   };
 }
 
-test('redeems a code once, for the token that requested it', () => {
+test('redeems a one-time code once, and returns the token that requested the code', () => {
   const { codes } = openCodes();
   const [codeOfAda, codeOfBob] = [codes.make(ada), codes.make(bob)];
   expect(codes.redeem(codeOfBob)).toEqual(bob);
@@ -32,7 +32,7 @@ test('redeems a code once, for the token that requested it', () => {
   expect(codes.redeem('')).toBeNull();
 });
 
-test('redeems a code until it is ten minutes old', () => {
+test('redeems a one-time code for ten minutes', () => {
   const { codes, wait } = openCodes();
   const [first, second] = [codes.make(ada), codes.make(ada)];
   wait(codeLastsMs - 1);
@@ -41,14 +41,14 @@ test('redeems a code until it is ten minutes old', () => {
   expect(codes.redeem(second)).toBeNull();
 });
 
-test('drops the oldest code when there are more than 100', () => {
+test('drops the oldest one-time code when there are more than 100', () => {
   const { codes } = openCodes();
   const codesOfAda = Array.from({ length: 101 }, () => codes.make(ada));
   expect(codes.redeem(codesOfAda[0] ?? '')).toBeNull();
   expect(codes.redeem(codesOfAda[1] ?? '')).toEqual(ada);
 });
 
-test('drops codes of the admin token when it is replaced, and keeps those of API tokens', () => {
+test('drops the codes of a replaced admin token, and keeps the codes of API tokens', () => {
   const { codes, replaceAdminToken } = openCodes();
   const [codeOfAdminToken, codeOfAda] = [codes.make({ tokenId: null }), codes.make(ada)];
   replaceAdminToken();

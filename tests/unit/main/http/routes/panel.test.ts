@@ -6,7 +6,7 @@ import { expect, onTestFinished, test } from 'vitest';
 import { servePanel } from '../../../../../main/http/routes/panel.ts';
 import { openFolder } from '../../../../support/fleet-bench.ts';
 
-test('serves the panel from below a hidden folder, and returns 404 for a missing script', async () => {
+test('serves the panel from a path with a hidden folder, and returns 404 for a missing script', async () => {
   const folder = join(openFolder(), '.local/share/trainyard');
   mkdirSync(join(folder, 'assets'), { recursive: true });
   writeFileSync(join(folder, 'index.html'), '<title>Trainyard</title>');

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { expect, test } from 'vitest';
 import { createRunningHashes } from '../../../../../main/http/uploads/running-hashes.ts';
 
-test('continues the hash of a file only where the last part ended', () => {
+test('continues the hash of a file only at the offset where the last part ended', () => {
   const hashes = createRunningHashes();
   const hash = hashes.take('file', 0);
   hash?.update('abc');
@@ -13,14 +13,14 @@ test('continues the hash of a file only where the last part ended', () => {
   expect(hashes.take('file', 3)).toBeNull();
 });
 
-test('drops the hash when a part starts elsewhere', () => {
+test('drops the hash of a file when a part starts at another offset', () => {
   const hashes = createRunningHashes();
   hashes.keep('file', 3, createHash('sha256').update('abc'));
   expect(hashes.take('file', 2)).toBeNull();
   expect(hashes.take('file', 3)).toBeNull();
 });
 
-test('keeps at most 256 hashes', () => {
+test('keeps at most 256 hashes, and drops the oldest', () => {
   const hashes = createRunningHashes();
   for (let n = 0; n < 257; n += 1) hashes.keep(`file-${n}`, 1, createHash('sha256'));
   expect(hashes.take('file-0', 1)).toBeNull();

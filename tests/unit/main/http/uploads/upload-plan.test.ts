@@ -60,7 +60,7 @@ describe('planUpload', () => {
     [{ ...tenBytes, 'content-md5': sha256Base64 }, 'invalid_request'],
     [{ ...tenBytes, 'content-digest': 'md5=:x:' }, 'invalid_request'],
     [{ ...tenBytes, 'repr-digest': `sha-256=:${sha256Hex}:` }, 'invalid_request'],
-  ])('refuses the headers %o with %s', (headers, code) => {
+  ])('refuses the upload headers %o with %s', (headers, code) => {
     expect(planOrRefusalCode(headers)).toBe(code);
   });
 });

@@ -4,7 +4,7 @@ import { openFleet } from '../../../../support/fleet-bench.ts';
 import type { Fleet } from '../../../../support/fleet.ts';
 import type { FleetWorker } from '../../../../support/fleet-worker.ts';
 
-/** Starts the job, and registers its worker without it. This ends the attempt immediately. */
+/** Starts the job, and registers its worker without the job. The registration ends the attempt. */
 async function loseJob(fleet: Fleet, rig: FleetWorker, job: JobId): Promise<void> {
   await rig.run(job);
   await rig.connect({ currentJobId: undefined });
@@ -33,7 +33,7 @@ describe('retrying a job after its second lost worker', () => {
     expect(fleet.job(jobId)).toMatchObject({ status: 'dispatched', worker_id: first.id, attempt: 3 });
   });
 
-  it('dispatches the job immediately to each further worker that has not lost it', async () => {
+  it('dispatches the job immediately to each further worker that has not lost the job', async () => {
     const fleet = await openFleet();
     const rigs: FleetWorker[] = [];
     const { jobId } = await fleet.submit();
@@ -46,7 +46,7 @@ describe('retrying a job after its second lost worker', () => {
     expect(fleet.job(jobId)).toMatchObject({ status: 'dispatched', worker_id: rigs[3]?.id });
   });
 
-  it('delays the job by its back-off when only the worker that lost it is idle', async () => {
+  it('delays the job by its back-off when only a worker that lost the job is idle', async () => {
     const { fleet, second, jobId } = await openLostTwice();
     expect(fleet.job(jobId)).toMatchObject({
       status: 'pending',

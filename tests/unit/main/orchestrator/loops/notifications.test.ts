@@ -7,7 +7,7 @@ import { ada, bob } from '../../../../support/fleet.ts';
 
 const minuteMs = 60_000;
 
-// Opens a fleet with one channel and one rule that sends these events to it.
+// Opens a fleet with one channel and one rule that sends `events` to this channel.
 async function openNotified(events: readonly NotificationEvent[], ruleOptions: object = {}) {
   const fleet = await openFleet();
   const target = ChannelTarget.parse({ kind: 'discord', url: 'https://discord.com/x' });
@@ -20,7 +20,7 @@ async function openNotified(events: readonly NotificationEvent[], ruleOptions: o
 }
 
 describe('notifications', () => {
-  test('stores a notification together with its event, so that a crash does not lose it', async () => {
+  test('stores a notification together with its event, so that a crash does not lose the notification', async () => {
     const { fleet, deliveries } = await openNotified(['job_completed']);
     const rig = await fleet.addIdleWorker();
     const job = await fleet.runJob(rig);
@@ -58,7 +58,7 @@ describe('notifications', () => {
     expect(deliveries().map(({ job_id: id }) => id)).toEqual([jobId]);
   });
 
-  test('stores no notification for a disabled channel, and stores them again once it is enabled', async () => {
+  test('stores no notification for a disabled channel, and stores notifications again once the channel is enabled', async () => {
     const { fleet, rule, deliveries } = await openNotified(['job_completed']);
     const { notifications } = fleet.orchestrator;
     const rig = await fleet.addIdleWorker();
@@ -79,7 +79,7 @@ describe('notifications', () => {
     expect(titles()).toEqual([`Worker ${silentRig.view().name} is offline`]);
   });
 
-  test('notifies once about a job that stays at the same step, and again when it stays at a later one', async () => {
+  test('notifies once about a job that stays at the same step, and again when the job stays at a later step', async () => {
     const { fleet, titles } = await openNotified(['no_progress'], { stalled_minutes: 10 });
     const rig = await fleet.addIdleWorker();
     const job = await fleet.runJob(rig);
@@ -114,7 +114,7 @@ describe('notifications', () => {
     expect(titles()).toEqual(['inline: the loss is not a number']);
   });
 
-  test('retries a delivery with growing delays while no sender accepts it', async () => {
+  test('retries a delivery with growing delays while no sender accepts the delivery', async () => {
     const { fleet, deliveries } = await openNotified(['job_completed']);
     const rig = await fleet.addIdleWorker();
     await rig.report(await fleet.runJob(rig), 'completed');

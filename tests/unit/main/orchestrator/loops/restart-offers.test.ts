@@ -1,4 +1,5 @@
-// See docs/internals/semantics.md, section 4, item 3, and docs/internals/faults.md, F1 to F3. T, the heartbeat timeout, is 120 s, takeover 160 s.
+// See docs/internals/semantics.md, section 4, item 3, and docs/internals/faults.md, F1 to F3. T, the heartbeat timeout,
+// is 120 s. The takeover happens after 160 s.
 import { describe, expect, test } from 'vitest';
 import { openFleet } from '../../../../support/fleet-bench.ts';
 import { refusalOf } from '../../../../support/fleet-outcome.ts';
@@ -102,7 +103,7 @@ test('refuses the claim of an offer withdrawn after a restart, except by the pub
 });
 
 describe('orderly stop of the orchestrator', () => {
-  test("notifies Trainyard's agents on their streams before it ends all streams", async () => {
+  test("notifies Trainyard's agents on their streams before all streams end", async () => {
     const fleet = await openFleet();
     const rigs = {
       idle: await fleet.addIdleWorker({ agent: { gpus: 0 } }),
@@ -119,7 +120,7 @@ describe('orderly stop of the orchestrator', () => {
     expect(rigs.published.commands).toEqual([]);
   });
 
-  test('sends no shutdown notification in a crash', async () => {
+  test('sends no notification to agents in a crash', async () => {
     const fleet = await openFleet();
     const rig = await fleet.addIdleWorker();
     await fleet.restart({ crash: true });

@@ -14,7 +14,7 @@ describe.each([
 ] as const)('restart by %s with the store in %s', (_case, storage, restart) => {
   const open = () => openFleet(storage === 'memory' ? {} : { storeFile: join(openFolder(), 'trainyard.db') });
 
-  test('keeps a pending job across a restart, so that it can complete later', async () => {
+  test('keeps a pending job across a restart, and completes the job later', async () => {
     const fleet = await open();
     const { jobId } = await fleet.submit({ priority: 20, worker_labels: { team: 'n*' } });
     const before = fleet.job(jobId);
@@ -83,7 +83,7 @@ describe.each([
     expect(fleet.job(job)).toMatchObject({ status: 'running', attempt: 1 });
   });
 
-  test('continues a back-off across a restart without restarting it', async () => {
+  test('continues a back-off across a restart instead of starting a new back-off', async () => {
     const fleet = await open();
     const rig = await fleet.addIdleWorker();
     const job = await fleet.runJob(rig);
@@ -121,7 +121,7 @@ describe.each([
     expect(fleet.events.at(-1)).toMatchObject({ type: 'job.submitted', seq: seq + 1 });
   });
 
-  test('dispatches to a worker that opens its stream after a restart without registering', async () => {
+  test('dispatches a job to a worker that opens its stream after a restart without registering', async () => {
     const fleet = await open();
     const rig = await fleet.addIdleWorker();
     await fleet.restart(restart);
@@ -165,7 +165,7 @@ test('limits a back-off to its full length when the elapsed time is unknown afte
   expect(fleet.job(job).status).toBe('dispatched');
 });
 
-test('keeps a submission that was answered before a crash, and drops one that was not', async () => {
+test('keeps a submission that was answered before a crash, and drops an unanswered submission', async () => {
   const fleet = await openFleet({ storeFile: join(openFolder(), 'trainyard.db') });
   const { jobId } = await fleet.submit();
   let isAnswered = false;

@@ -58,15 +58,15 @@ describe('detecting an offline worker', () => {
     const fleet = await openFleet();
     const rig = await fleet.addIdleWorker();
     await fleet.clock.advance(timeoutMs - 1);
-    // The orchestrator's timer for the same time was set earlier. So the heartbeat arrives between the decision
-    // and its write to the database.
+    // The orchestrator's timer for the same time was set earlier. So the heartbeat arrives after the decision, but
+    // before the write of the decision.
     fleet.clock.after(1, () => void fleet.orchestrator.workers.heartbeat(rig.id, {}));
     await fleet.clock.advance(1);
     expect(rig.view().status).toBe('idle');
     expect(fleet.trail(rig.id)).not.toContain('worker.offline');
   });
 
-  test('ignores a wall clock that is set back', async () => {
+  test('measures the silence correctly when the wall clock is set back', async () => {
     const fleet = await openFleet();
     const rig = await fleet.addIdleWorker();
     for (const hours of [1, 2]) {
@@ -80,7 +80,7 @@ describe('detecting an offline worker', () => {
     expect(rig.view().status).toBe('offline');
   });
 
-  test('dispatches to an offline worker only after it returns', async () => {
+  test('dispatches a job to an offline worker only after the worker returns', async () => {
     const fleet = await openFleet();
     const rig = await fleet.addIdleWorker();
     await fleet.clock.advance(timeoutMs);
@@ -224,7 +224,7 @@ describe('a claimed job of a silent worker', () => {
     [1, 'dispatched'],
     [0, 'failed'],
   ])(
-    'ends the attempt immediately when its worker registers without it (%i retries left: the job is %s)',
+    'ends the attempt immediately when its worker registers without the job (%i retries left: the job is %s)',
     async (retries, status) => {
       const fleet = await openFleet();
       const rig = await fleet.addIdleWorker();
@@ -239,7 +239,7 @@ describe('a claimed job of a silent worker', () => {
     },
   );
 
-  test('cancels the cancelling job when its worker registers without it', async () => {
+  test('ends a cancelling job as cancelled when its worker registers without the job', async () => {
     const fleet = await openFleet();
     const rig = await fleet.addIdleWorker();
     const job = await fleet.runJob(rig);
@@ -268,7 +268,7 @@ describe('after takeover', () => {
     ['a registration', (rig, job) => rig.register({ currentJobId: job })],
     ['a report', (rig, job) => rig.report(job, 'running')],
   ])(
-    'resumes the pending job and gives back its retry when its former worker returns with %s',
+    'resumes the pending job and refunds its retry when its former worker returns with %s',
     async (_case, makeContact) => {
       const fleet = await openFleet();
       const rig = await fleet.addIdleWorker();

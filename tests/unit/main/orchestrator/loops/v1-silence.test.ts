@@ -36,7 +36,7 @@ test.each([0, 60_000, 119_999, 120_000])(
   },
 );
 
-test("applies T again when Trainyard's agent replaces a published one", async () => {
+test("applies T again when Trainyard's agent replaces a published agent", async () => {
   const fleet = await openFleet({ v1SilenceMs: 600_000 });
   const rig = await fleet.addIdleWorker({ agent: { protocol: 1 } });
   await rig.disconnect();
@@ -45,7 +45,7 @@ test("applies T again when Trainyard's agent replaces a published one", async ()
   expect(rig.view().status).toBe('offline');
 });
 
-test('keeps the longer silence limit across a restart', async () => {
+test('keeps the longer silence limit of a published agent across a restart', async () => {
   const fleet = await openFleet({ v1SilenceMs: 600_000 });
   const rig = await fleet.addIdleWorker({ agent: { protocol: 1 } });
   await fleet.restart({ crash: true });

@@ -21,7 +21,7 @@ import { everyJob } from '../../../../support/every-job.ts';
 
 type Recorded = readonly [type: string, id: string, at: string];
 
-// The published events, without those about progress and outstanding files, which have no audit row.
+// Returns the published events, except events without an audit row: progress, outstanding files and best loss.
 const recordedEvents = ({ fleet }: World): readonly Recorded[] =>
   fleet.events.flatMap((event): readonly Recorded[] => {
     if (event.kind === 'reset' || event.kind === 'hidden') throw new Error('the reader missed events');
@@ -32,14 +32,14 @@ const recordedEvents = ({ fleet }: World): readonly Recorded[] =>
     return [[event.type, event.kind === 'job' ? event.job_id : event.worker_id, event.at]];
   });
 
-// The audit rows in the same form, without refused reports, which change nothing.
+// Returns the audit rows in the same form, except rows about refused reports, which have no event.
 const recordedRows = ({ fleet }: World): readonly Recorded[] =>
   fleet
     .audit()
     .filter(({ type }) => type !== 'job.report_refused')
     .map((row): Recorded => [row.type, row.target_id, fleet.clock.iso(wallTimeOf(row))]);
 
-// When the clock was set back, a row has the time of the row before it, and stores how far the clock is behind.
+// After the clock was set back, a row has the time of the previous row, and stores by how much the clock is behind.
 const offsetOf = (row: AuditRow): number => Number(detailsOf(row)['clock_offset_ms'] ?? 0);
 
 const wallTimeOf = (row: AuditRow): number => row.at + offsetOf(row);
@@ -55,7 +55,7 @@ const isFinal = (status: string): boolean => finalStatuses.some(final => final =
 const detailsOf = (row: AuditRow): Readonly<Record<string, unknown>> =>
   JSON.parse(row.details) as Readonly<Record<string, unknown>>;
 
-// Events after which a job is pending. Any other event is called like the status that it leads to.
+// Events after which a job is pending. Any other event has the name of the resulting status.
 const pendingEvents: ReadonlySet<string> = new Set([
   'submitted',
   'requeued',
@@ -75,7 +75,7 @@ const rowsWithoutTransition: ReadonlySet<string> = new Set([
   'job.edited',
 ]);
 
-// Replays the jobs from the types of the rows. Each row must follow from the previous one.
+// Replays the jobs from the audit rows. Each row must start from the status that the previous row of the job set.
 function replayJobs(rows: readonly AuditRow[]): ReadonlyMap<string, Replayed> {
   const jobs = new Map<string, Replayed>();
   // Jobs in the order in which they ended, independent of the wall clock.
@@ -207,7 +207,7 @@ test('writes one valid audit row per event, from which the stored state can be r
     'job.outstanding',
     // best-loss.test.ts covers curves.
     'job.best_loss',
-    // dependencies.test.ts covers jobs that wait for others.
+    // dependencies.test.ts covers jobs that wait for other jobs.
     'job.dependencies_met',
     'job.parent_changed',
     // updates.test.ts covers updates of workers.

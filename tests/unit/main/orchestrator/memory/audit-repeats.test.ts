@@ -1,4 +1,4 @@
-// Limits how many audit rows one source can cause.
+// Tests the limit of the number of audit rows that one source can cause.
 import { describe, expect, test } from 'vitest';
 import { openFleet } from '../../../../support/fleet-bench.ts';
 import type { Fleet } from '../../../../support/fleet.ts';
@@ -10,7 +10,7 @@ const repeatCounts = (fleet: Fleet) =>
   rowsOf(fleet, 'audit.repeated').map(row => JSON.parse(row.details) as Record<string, unknown>);
 
 describe('audit rows of one worker', () => {
-  test('writes thirty rows of a type in ten minutes, and one row that counts the rest', async () => {
+  test('writes at most thirty rows of a type in ten minutes, and one row that counts the omitted rows', async () => {
     const fleet = await openFleet();
     const rig = await fleet.addWorker();
     for (let n = 0; n < 442; n += 1) await rig.register();
@@ -33,7 +33,7 @@ describe('audit rows of one worker', () => {
     expect(rowsOf(fleet, 'worker.offline')).toHaveLength(1);
   });
 
-  test('writes the count of repeats at the latest when the process stops', async () => {
+  test('writes the count of omitted rows at the latest when the process stops', async () => {
     const fleet = await openFleet();
     const rig = await fleet.addWorker();
     for (let n = 0; n < 40; n += 1) await rig.register();
@@ -41,7 +41,7 @@ describe('audit rows of one worker', () => {
     expect(repeatCounts(fleet)).toMatchObject([{ count: 10 }]);
   });
 
-  test('limits the rows of refused reports', async () => {
+  test('limits the audit rows about refused reports of one worker', async () => {
     const fleet = await openFleet();
     const [ownerRig, otherRig] = [await fleet.addIdleWorker(), await fleet.addIdleWorker()];
     const job = await fleet.runJob(ownerRig);
@@ -50,7 +50,7 @@ describe('audit rows of one worker', () => {
   });
 });
 
-test('limits the rows about callers without a valid token for each network', async () => {
+test('limits the audit rows about calls without a valid token, separately for each network', async () => {
   const fleet = await openFleet();
   for (let n = 0; n < 40; n += 1)
     fleet.orchestrator.access.noteRefusal('auth.refused', `127.0.0.${n}`, 'GET /api/queue', {}, 'loopback');

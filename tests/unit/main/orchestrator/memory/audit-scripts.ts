@@ -1,4 +1,4 @@
-// Random scripts for a fleet: calls of users and workers, permitted or not, and events of disk, clock and process.
+// Random scripts for a fleet: calls by users and workers, permitted or not, and changes of disk, clock and process.
 import fc from 'fast-check';
 import { expect } from 'vitest';
 import { AttemptId, type JobId } from '../../../../../protocol/ids.ts';
@@ -43,7 +43,7 @@ const onJob =
     if (job !== undefined) await action(job, world);
   };
 
-// Chooses the job that the worker was last offered, or any job in one of four cases.
+// Returns the job that was last offered to the worker, or any job in one of four cases.
 const chooseJob = (worker: FleetWorker, { jobs }: World, { job }: Step): JobId | undefined =>
   job % 4 === 0 ? pick(jobs, job) : (worker.commandsOf('job_submit').at(-1)?.job_id ?? pick(jobs, job));
 
@@ -83,7 +83,7 @@ const adds =
     await worker.connect({ protocol });
   };
 
-// Starts the action and kills the process at the same time. A write that has begun is then committed or lost.
+// Starts the action and kills the process at the same time. A write that has started is either committed or lost.
 const crashDuring =
   (action: Action): Action =>
   async (world, step) => {
@@ -259,7 +259,7 @@ const frequentActions: readonly ActionName[] = [
   'limitNone',
   'heartbeatWithJob',
 ];
-// `hour` is slow: it takes hundreds of health checks.
+// `hour` is slow, because it runs hundreds of health checks.
 const anyAction = (Object.keys(actions) as ActionName[]).filter(name => name !== 'hour');
 
 const anyStep: fc.Arbitrary<Step> = fc.record({

@@ -31,9 +31,9 @@ describe('a paused orchestrator process', () => {
     ['short enough to count as a late timer', 5_500],
     ['too long to count as a late timer', 20_000],
     ['longer than T', timeoutMs + 10_000],
-    ['longer than the takeover', takeoverMs + 10_000],
-    ['a night', 10 * hourMs],
-  ])('marks no worker offline after a pause: %s', async (_case, pauseMs) => {
+    ['longer than the takeover time', takeoverMs + 10_000],
+    ['ten hours long', 10 * hourMs],
+  ])('marks no worker offline after a pause that is %s', async (_case, pauseMs) => {
     const fleet = await openBusyFleet();
     const before = eventTypes(fleet);
     await fleet.clock.advance(100_000);
@@ -44,7 +44,7 @@ describe('a paused orchestrator process', () => {
     expect(beforePause).not.toContain('worker.offline');
   });
 
-  test('counts a short pause as silence', async () => {
+  test('counts a short pause as silence of the workers', async () => {
     const fleet = await openFleet();
     const rig = await fleet.addIdleWorker();
     await fleet.clock.advance(100_000);
@@ -55,7 +55,7 @@ describe('a paused orchestrator process', () => {
     expect(rig.view().status).toBe('offline');
   });
 
-  test('does not count a longer pause as silence, and continues the deadlines', async () => {
+  test('does not count a longer pause as silence of the workers, and continues the deadlines', async () => {
     const fleet = await openFleet();
     const rig = await fleet.addIdleWorker();
     const job = await fleet.runJob(rig, { max_retries: 0 });
@@ -126,7 +126,7 @@ describe('a paused orchestrator process', () => {
     expect(fleet.job(jobId)).toMatchObject({ status: 'running', attempt: 1 });
   });
 
-  test('does not count a pause towards a timeout', async () => {
+  test('does not count a pause towards the timeout of a job', async () => {
     const fleet = await openFleet();
     const rig = await fleet.addIdleWorker();
     const job = await fleet.runJob(rig, { timeout_s: 100 });

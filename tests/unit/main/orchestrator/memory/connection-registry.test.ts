@@ -38,7 +38,7 @@ beforeEach(() => {
   registry = createConnectionRegistry(() => {});
 });
 
-test('returns empty values for a worker that was never in contact, and ignores calls about it', () => {
+test('returns empty values for a worker that was never in contact, and ignores calls about that worker', () => {
   expect(registry.of(w1)).toBeNull();
   expect(registry.missedOf(w1)).toBe(0);
   expect(registry.offerOf(w1)).toBeNull();
@@ -88,7 +88,7 @@ describe('worker streams', () => {
     expect(registry.streaming()).toEqual([w1, w2]);
   });
 
-  test('ends a stream when a newer one opens, and ignores the late close of the old one', () => {
+  test('ends a stream when a newer stream opens, and ignores the late close of the older stream', () => {
     const [older, newer] = [makeStream(), makeStream()];
     registry.open(w1, older, 0);
     registry.open(w1, newer, 5);
@@ -100,7 +100,7 @@ describe('worker streams', () => {
     expect(older.sent).toEqual(['end']);
   });
 
-  test('keeps a worker known without a stream when its stream closes', () => {
+  test('keeps a worker in the registry when its stream closes', () => {
     const stream = makeStream();
     registry.open(w1, stream, 0);
     registry.open(w2, makeStream(), 0);
@@ -122,7 +122,7 @@ describe('worker streams', () => {
     expect(stream.sent).toEqual(['end']);
   });
 
-  test('ends the stream and drops everything known when the worker is forgotten', () => {
+  test('ends the stream and drops all facts about a worker when the worker is forgotten', () => {
     const stream = makeStream();
     registry.open(w1, stream, 0);
     registry.sendOffer(w1, makeOffer('j1', 'a1'), 0, 45);
@@ -136,7 +136,7 @@ describe('worker streams', () => {
 describe('open offers', () => {
   const offer = makeOffer('j1', 'a1');
 
-  test('counts the sends of an offer and keeps the first time', () => {
+  test('counts how often an offer is sent, and keeps the time of the first send', () => {
     const stream = makeStream();
     registry.open(w1, stream, 0);
     for (const at of [100, 200, 300]) registry.sendOffer(w1, offer, at, at + 45);
@@ -166,7 +166,7 @@ describe('open offers', () => {
     expect(registry.offerOf(w1)).toMatchObject({ firstSentAt: 150, sent: 1, giveUpAt: 195 });
   });
 
-  test('keeps counting sends while the stream is closed', () => {
+  test('counts an offer as sent again while the stream is closed', () => {
     const stream = makeStream();
     registry.open(w1, stream, 0);
     registry.sendOffer(w1, offer, 100, 145);
@@ -198,7 +198,7 @@ describe('open offers', () => {
   });
 });
 
-test('returns the GPU load of the last heartbeat, or null without contact', () => {
+test('returns the GPU load of the last heartbeat, or null values without contact', () => {
   const noLoad = { gpuUtilization: null, vramUsedGb: null, gpus: [], namesJob: false };
   const gpu = { utilization: 87, vram_used_gb: 22.5, temperature_c: 64, power_w: 298, power_limit_w: null };
   const load = { gpuUtilization: 87, vramUsedGb: 22.5, gpus: [{ index: 0, ...gpu }], namesJob: false };
@@ -224,7 +224,7 @@ describe('granted contact', () => {
 });
 
 describe('absence of the job', () => {
-  test('measures the absence from the first heartbeat without the job until it is named again', () => {
+  test('measures the absence of a job from the first heartbeat without the job until the job is named again', () => {
     expect(registry.noteAbsence(w1, 10)).toBe(10);
     expect(registry.noteAbsence(w1, 30)).toBe(10);
     expect(registry.noteAbsence(w2, 40)).toBe(40);

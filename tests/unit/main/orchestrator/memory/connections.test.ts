@@ -15,7 +15,7 @@ describe('disconnecting a worker', () => {
     expect(await fleet.submit()).toMatchObject({ workerId: null });
   });
 
-  test('withdraws the unclaimed offer of a disconnected worker and dispatches it to another', async () => {
+  test('withdraws the unclaimed offer of a disconnected worker, and dispatches the job to another worker', async () => {
     const fleet = await openFleet();
     const rig = await fleet.addIdleWorker();
     const { jobId } = await fleet.submit({ max_retries: 0 });
@@ -56,7 +56,7 @@ describe('worker streams', () => {
     expect(fleet.trail(rig.id)).toContain('worker.stream_closed');
   });
 
-  test('replaces a stream with a newer one and ignores the late close of the old one', async () => {
+  test('replaces a stream with a newer stream, and ignores the late close of the older stream', async () => {
     const fleet = await openFleet();
     const rig = await fleet.addIdleWorker();
     const older = rig.stream;
@@ -70,7 +70,7 @@ describe('worker streams', () => {
     expect(older.commands).toEqual([]);
   });
 
-  test('keeps a stream open when another worker opens one', async () => {
+  test('keeps a stream open when another worker opens a stream', async () => {
     const fleet = await openFleet();
     const rig = await fleet.addIdleWorker();
     await fleet.addIdleWorker();
@@ -164,7 +164,7 @@ describe('deleting a worker', () => {
     expect(rig.stream.ended).toBe(true);
   });
 
-  test('refuses the calls of an agent whose worker was deleted, and gives no job to its stream', async () => {
+  test('refuses the calls of an agent whose worker was deleted, and dispatches no job to its stream', async () => {
     const fleet = await openFleet();
     const rig = await fleet.addIdleWorker();
     const job = await fleet.runJob(rig);
@@ -196,7 +196,7 @@ describe('deleting a worker', () => {
     });
   });
 
-  test('until the takeover, refuses to delete a worker that may still run a job', async () => {
+  test('refuses until the takeover to delete a worker that may still run a job', async () => {
     const fleet = await openFleet();
     const rig = await fleet.addIdleWorker();
     await fleet.runJob(rig);
@@ -222,7 +222,7 @@ describe('listing workers', () => {
   });
 });
 
-test('takes a job over exactly on time when T/3 is not a whole number', async () => {
+test('takes a job over exactly on time when T/3 is not a whole number of milliseconds', async () => {
   const fleet = await openFleet({ heartbeatTimeoutMs: 40_000 });
   const rig = await fleet.addIdleWorker();
   const { jobId: job } = await fleet.submit({ max_retries: 0 });

@@ -4,7 +4,7 @@ import { createFeed, type FeedReader } from '../../../../../main/orchestrator/me
 import type { Log } from '../../../../../main/orchestrator/ports/index.ts';
 import { makeEvent } from '../builders.ts';
 
-/** Creates a feed over a log with the events from `first` to `last`. */
+/** Creates a feed over stored events with the numbers `first` to `last`. */
 function makeFeed({ first = 1, last = 0 } = {}) {
   const storedEvents = Array.from({ length: Math.max(0, last - first + 1) }, (_, index) =>
     makeEvent(first + index),
@@ -21,7 +21,7 @@ function makeFeed({ first = 1, last = 0 } = {}) {
   return {
     ...feed,
     logged,
-    // Deletes the events up to this one.
+    // Deletes the stored events up to number `seq`.
     deleteUpTo(seq: number): void {
       while ((storedEvents[0]?.seq ?? Infinity) <= seq) storedEvents.shift();
     },
@@ -59,14 +59,17 @@ describe('subscribing to the feed', () => {
     [0, 1_001],
     [500, 2_500],
     [7, 7],
-  ])('replays the events after %d of %d and then delivers new ones, without gap or repeat', (after, last) => {
-    const feed = makeFeed({ last });
-    const reader = makeReader();
-    feed.subscribe(after, reader);
-    feed.addEvent();
-    feed.addEvent();
-    expect(reader.received).toEqual(range(after + 1, last + 2));
-  });
+  ])(
+    'replays the events after %d of %d, and then delivers new events, without a gap or a repeat',
+    (after, last) => {
+      const feed = makeFeed({ last });
+      const reader = makeReader();
+      feed.subscribe(after, reader);
+      feed.addEvent();
+      feed.addEvent();
+      expect(reader.received).toEqual(range(after + 1, last + 2));
+    },
+  );
 
   test('delivers the first event of an empty log', () => {
     const feed = makeFeed();
@@ -135,7 +138,7 @@ describe('readers with a full buffer', () => {
     };
   }
 
-  test('delivers old events in portions to a slow reader, then new ones, without gap or repeat', () => {
+  test('delivers old events in batches to a slow reader, then new events, without a gap or a repeat', () => {
     const feed = makeFeed({ last: 5 });
     const reader = makeSlowReader();
     feed.subscribe(0, reader);
@@ -146,8 +149,8 @@ describe('readers with a full buffer', () => {
     feed.addEvent();
     expect(reader.received).toEqual(range(1, 6));
     expect(reader.drain()).toBe(1);
-    // The reader is up to date now, so events are pushed immediately. Its
-    // transport must disconnect it if it is too slow.
+    // The reader is up to date now, so events are pushed immediately. The transport must disconnect a reader that is
+    // too slow.
     for (let n = 0; n < 5; n += 1) feed.addEvent();
     expect(reader.received).toEqual(range(1, 12));
     expect(reader.drain()).toBe(0);

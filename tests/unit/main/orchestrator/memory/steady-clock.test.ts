@@ -18,7 +18,7 @@ function makeClock(machine: Partial<Clock> = {}) {
     real,
     steady,
     elapsed: () => steady.mono() - startedAt,
-    // Sets a timer and records the steady times at which it ran.
+    // Sets a timer, and records the steady times at which the timer ran.
     runAfter(ms: number): { readonly ranAt: number[]; readonly cancel: () => void } {
       const ranAt: number[] = [];
       const cancel = steady.after(ms, () => ranAt.push(steady.mono() - startedAt));
@@ -62,7 +62,7 @@ describe('pauses of the process', () => {
     expect(elapsed()).toBe(1_300);
   });
 
-  test('never runs backwards when a read during the pause came before its detection', async () => {
+  test('never runs backwards when the clock was read during a pause that is detected later', async () => {
     const { real, elapsed } = makeClock({ after: () => () => {} });
     await real.pause(4_900);
     expect(elapsed()).toBe(4_900);
@@ -161,7 +161,7 @@ describe('timers of the steady clock', () => {
     expect(ranAt).toEqual([10_000]);
   });
 
-  test("waits for the rest when the machine's timer fires early", async () => {
+  test("runs a timer on time when the machine's timer fires early", async () => {
     const real = createVirtualClock();
     // Timers of this machine fire after half of the time.
     const after: Clock['after'] = (ms, run) => real.after(Math.ceil(ms / 2), run);
@@ -189,7 +189,7 @@ describe('timers of the steady clock', () => {
   });
 });
 
-test('sets no timers after it is stopped', async () => {
+test('sets no timers after stop', async () => {
   let timers = 0;
   const real = createVirtualClock();
   const after: Clock['after'] = (ms, run) => {

@@ -6,7 +6,7 @@ const hourMs = 3_600_000;
 const dayMs = 24 * hourMs;
 const noon = Date.UTC(2026, 0, 1, 12);
 
-// Returns the trusted time of a process that starts with this reading.
+// Returns the trusted time of a process that starts with the clock reading `now`.
 const timeAtStart = (mark: ClockMark | null, now: ClockReading): number =>
   createTrustedTime(() => now, mark).now();
 
@@ -27,14 +27,14 @@ function openTime(mark: ClockMark | null = null, start: Partial<ClockReading> = 
   };
 }
 
-test('returns whole milliseconds, which the database stores, when it does not trust the wall clock at the start', () => {
+test('returns whole milliseconds, as the database stores, when the wall clock is not trusted at the start', () => {
   const mark = { trusted: noon, sinceBoot: 0.25, bootId: 'boot-1' };
   const inOneBoot = timeAtStart(mark, { wall: noon - dayMs, sinceBoot: 1_000.6, bootId: 'boot-1' });
   const afterBoot = timeAtStart(mark, { wall: noon - dayMs, sinceBoot: 1_000.6, bootId: 'boot-2' });
   expect([inOneBoot, afterBoot]).toEqual([noon + 1_000, noon + 1_000]);
 });
 
-test('tolerates that the time since boot seems to go back by a few milliseconds at a restart of the process', () => {
+test('tolerates a time since boot that goes back by a few milliseconds when the process restarts', () => {
   const mark = { trusted: noon, sinceBoot: 5 * hourMs + 7, bootId: 'boot-1' };
   const restarted = { wall: noon + 1, sinceBoot: 5 * hourMs, bootId: 'boot-1' };
   expect(timeAtStart(mark, restarted)).toBe(noon + 1);
@@ -42,7 +42,7 @@ test('tolerates that the time since boot seems to go back by a few milliseconds 
 });
 
 describe('trusted time while the process runs', () => {
-  test('follows the wall clock while it is corrected by seconds', () => {
+  test('follows corrections of the wall clock by seconds', () => {
     const { time, advance, shiftWall } = openTime();
     advance(hourMs);
     shiftWall(30_000);
@@ -89,15 +89,18 @@ describe('trusted time after a restart of the process', () => {
     ['is right', hourMs, hourMs],
     ['is a day ahead', dayMs + hourMs, hourMs],
     ['is two hours behind', -hourMs, hourMs],
-  ])('knows the elapsed time when the wall clock %s', (_case, wallShiftMs, elapsedMs) => {
-    const now = { wall: noon + wallShiftMs, sinceBoot: 6 * hourMs, bootId: 'boot-1' };
-    expect(timeAtStart(mark, now)).toBe(noon + elapsedMs);
-    expect(createTrustedTime(() => now, mark).mark()).toEqual({
-      trusted: noon + elapsedMs,
-      sinceBoot: 6 * hourMs,
-      bootId: 'boot-1',
-    });
-  });
+  ])(
+    'adds the elapsed time since boot to the last trusted time when the wall clock %s',
+    (_case, wallShiftMs, elapsedMs) => {
+      const now = { wall: noon + wallShiftMs, sinceBoot: 6 * hourMs, bootId: 'boot-1' };
+      expect(timeAtStart(mark, now)).toBe(noon + elapsedMs);
+      expect(createTrustedTime(() => now, mark).mark()).toEqual({
+        trusted: noon + elapsedMs,
+        sinceBoot: 6 * hourMs,
+        bootId: 'boot-1',
+      });
+    },
+  );
 
   test('trusts the wall clock when no earlier time was stored', () => {
     expect(timeAtStart(null, { wall: noon, sinceBoot: 0, bootId: null })).toBe(noon);
@@ -113,7 +116,7 @@ describe('trusted time after a restart of the machine', () => {
   test.each([
     ['one hour later', noon + hourMs],
     ['days later', noon + 29 * dayMs],
-  ])('trusts the wall clock about the time the machine was off: %s', (_case, wall) => {
+  ])('trusts the wall clock after the machine was off when the clock shows %s', (_case, wall) => {
     expect(oneHourAfterBoot(wall)).toBe(wall);
   });
 
@@ -121,7 +124,7 @@ describe('trusted time after a restart of the machine', () => {
     ['years later', noon + 3_650 * dayMs],
     ['less than the time since boot', noon],
     ['a time before the last run', noon - 3_650 * dayMs],
-  ])('counts only the time since boot when the wall clock says %s', (_case, wall) => {
+  ])('counts only the time since boot when the wall clock shows %s', (_case, wall) => {
     expect(oneHourAfterBoot(wall)).toBe(noon + hourMs);
   });
 

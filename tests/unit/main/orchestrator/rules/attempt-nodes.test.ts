@@ -33,13 +33,13 @@ const after = (node: AttemptNode, ...types: readonly NodeEvent['type'][]): Attem
   types.reduce((current, type) => advanceNode(freezeDeep(current), events[type]), node);
 const [first, second] = nodes as [AttemptNode, AttemptNode];
 
-test('wantsNodes returns true only for a job that needs more than one machine', () => {
+test('returns true from wantsNodes only for a job that needs more than one machine', () => {
   const jobWith = (count: number | undefined) =>
     makePending({ spec: makeSpec({ requirements: makeNeeds(count === undefined ? {} : { nodes: count }) }) });
   expect([undefined, 1, 2].map(count => wantsNodes(jobWith(count)))).toEqual([false, false, true]);
 });
 
-test('offers a new attempt to all workers and holds all but the first', () => {
+test('offers a new attempt to all workers, and holds all workers except the first', () => {
   expect(nodes.map(({ rank, workerId: id, state, isHeld }) => [rank, id, state, isHeld])).toEqual([
     [0, 'w1', 'offered', false],
     [1, 'w2', 'offered', true],
@@ -53,7 +53,7 @@ describe('advanceNode', () => {
     ['run', ['running', 'running', 'running', 'running', 'ended']],
     ['stop', ['ended', 'ended', 'ended', 'ended', 'ended']],
     ['end', ['ended', 'ended', 'ended', 'ended', 'ended']],
-  ])('never returns to an earlier state on the event %s', (type, expected) => {
+  ])('never moves a node back to an earlier state on the event %s', (type, expected) => {
     const states = [[], ['claim'], ['ready'], ['run'], ['stop']] as const;
     expect(states.map(before => after(second, ...before, type).state)).toEqual(expected);
   });
@@ -65,7 +65,7 @@ describe('advanceNode', () => {
     expect(after(ready, 'claim', 'ready')).toBe(ready);
   });
 
-  test('holds the worker of a stopped node until its end, which keeps the first reason', () => {
+  test('holds the worker of a stopped node until the node ends, and keeps the outcome unless the node completes', () => {
     const stopped = after(second, 'run', 'stop');
     expect(stopped).toMatchObject({ isHeld: true, end: { outcome: 'stopped' } });
     expect(after(stopped, 'end')).toMatchObject({ isHeld: false, end: { outcome: 'stopped' } });
@@ -93,7 +93,7 @@ describe('rendezvousOf', () => {
     expect(rendezvousOf([after(second, 'ready')], '10.0.0.9')).toBeNull();
   });
 
-  test('returns the address from which the first worker registered when the worker reports none', () => {
+  test('returns the address from which the first worker registered when the worker reports no address', () => {
     const withoutAddress = advanceNode(first, { type: 'ready', rendezvous: { address: null, port: 7 } });
     const pair = [withoutAddress, after(second, 'ready')];
     expect(rendezvousOf(pair, '10.0.0.9')).toEqual({ address: '10.0.0.9', port: 7 });

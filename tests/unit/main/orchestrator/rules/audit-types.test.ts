@@ -7,7 +7,7 @@ import {
 } from '../../../../../main/orchestrator/rules/audit-types.ts';
 
 describe('typeFilter', () => {
-  it('passes types that are recorded under their own name', () => {
+  it('returns a filter for types that are recorded under their own name', () => {
     expect(typeFilter('worker.created')).toEqual({ type: 'worker.created' });
     expect(typeFilter('worker.*')).toEqual({ type: 'worker.*' });
     expect(typeFilter(null)).toEqual({ type: null });

@@ -19,7 +19,7 @@ describe('bestLoss', () => {
     expect(bestLoss('loss', [curveOf(...noisy)])).toBe(4);
   });
 
-  test('counts values and not sections of a curve in the window', () => {
+  test('measures the window in values, not in sections of a curve', () => {
     const merged = grow(
       [],
       Array.from({ length: 40 }, (_, n) => ({ step: n, ms: n, value: n < 30 ? 8 : 2 })),
@@ -37,13 +37,13 @@ describe('bestLoss', () => {
   });
 });
 
-test('judges a job by an evaluation loss if it reports one', () => {
+test('prefers an evaluation loss to the training loss', () => {
   expect(bestLossKey(['lr', 'loss', 'eval_loss'])).toBe('eval_loss');
   expect(bestLossKey(['lr', 'loss'])).toBe('loss');
   expect(bestLossKey(['lr'])).toBeNull();
 });
 
-test('recomputes the best loss after each evaluation, but after training losses only once they have grown by 5 %', () => {
+test('recomputes the best loss after each evaluation, or once the number of training losses has grown by 5 %', () => {
   expect(isBestLossDue(['lr'], 0, 100)).toBe(false);
   expect(isBestLossDue(['loss', 'lr'], 0, 1)).toBe(true);
   expect(isBestLossDue(['loss', 'val_loss'], 1_000, 1_001)).toBe(true);

@@ -13,7 +13,7 @@ import { grow } from '../../../../../main/orchestrator/rules/metric-rules.ts';
 import { kindOf } from '../../../../../protocol/artifact.ts';
 import { jobId } from '../builders.ts';
 
-// Each file is newer than the one before it.
+// Each file is newer than the previous file.
 let order = 0;
 const makeFile = (key: string, attempt = 1): Artifact => {
   order += 1;
@@ -127,14 +127,14 @@ describe('lossAt', () => {
   test.each([
     ['the mean of the last tenth of the steps', 1_000, 1.5],
     ['the mean without later values', 999, 2],
-    ['the last known value when recent ones are missing', 500, 4],
+    ['the last known value when recent values are missing', 500, 4],
     ['the mean of the last tenth of the steps after a point without a value', 1_010, 1.5],
     ['null without an earlier value', 99, null],
   ])('returns %s at step %s', (_case, step, loss) => expect(lossAt(buckets, step)).toBe(loss));
 });
 
 describe('judge', () => {
-  test('marks the newest complete checkpoint and the one with the lowest loss', () => {
+  test('marks the newest complete checkpoint and the checkpoint with the lowest loss', () => {
     const queried: string[] = [];
     const losses: Readonly<Record<string, number>> = {
       'checkpoint-100.bin': 3,
@@ -176,7 +176,7 @@ describe('judge', () => {
     ]);
   });
 
-  test('marks the newer of two checkpoints with the same loss as best, and none without a loss', () => {
+  test('marks the newer of two checkpoints with the same loss as best, and no checkpoint without losses', () => {
     const checkpoints = checkpointsIn([
       makeFile('checkpoint-1.bin'),
       makeFile('checkpoint-2.bin'),
@@ -191,7 +191,7 @@ describe('expired', () => {
   const steps = [100, 200, 300, 400, 500];
   const all = () => checkpointsIn(steps.map(step => makeFile(`checkpoint-${step}.bin`)));
 
-  test('expires all but the given number of newest checkpoints and the best one', () => {
+  test('expires all checkpoints except the given number of newest checkpoints and the best checkpoint', () => {
     const judged = judge(all(), ({ step }) => (step === 100 ? 1 : 2));
     expect(namesOf(expired(judged, 3))).toEqual(['checkpoint-200.bin']);
     expect(namesOf(expired(judged, 1))).toEqual([
@@ -219,7 +219,7 @@ describe('expired', () => {
     expect(namesOf(expired(judge(epochs, noLoss), 1))).toEqual(['a-epoch-1.bin']);
   });
 
-  test('expires incomplete checkpoints of an earlier attempt once a later attempt has a complete one', () => {
+  test('expires incomplete checkpoints of an earlier attempt once a later attempt has a complete checkpoint', () => {
     const incomplete = makeFile('checkpoint-100/a.bin', 1);
     expect(expired(judge(checkpointsIn([incomplete]), noLoss), 3)).toEqual([]);
     expect(expired(judge(checkpointsIn([incomplete, makeFile('checkpoint-90.bin', 1)]), noLoss), 3)).toEqual(

@@ -30,7 +30,7 @@ test.each([
   [11, 1_024_000],
   [12, 1_800_000],
   [2_000, 1_800_000],
-])('waits after try %d for %d ms', (tries, expected) => {
+])('delays the retry after try %d by %d ms', (tries, expected) => {
   expect(retryDelayMs(tries)).toBe(expected);
 });
 
@@ -50,7 +50,7 @@ describe('afterTry', () => {
     expect(failed.result).toHaveLength(300);
   });
 
-  test('retries after a temporary failure, with a longer delay after each try', () => {
+  test('retries a delivery after a temporary failure, with a longer delay after each try', () => {
     expect(afterTry(makeDelivery(), temporaryFailure(null), 10)).toMatchObject({
       state: 'pending',
       dueAt: 1_010,
@@ -58,7 +58,7 @@ describe('afterTry', () => {
     expect(afterTry(makeDelivery({ tries: 3 }), temporaryFailure(null), 10)).toMatchObject({ dueAt: 8_010 });
   });
 
-  test('waits for the time that the receiver requests, but at most one hour', () => {
+  test('delays a retry by the time that the receiver requests, but at most by one hour', () => {
     expect(afterTry(makeDelivery(), temporaryFailure(60_000), 0)).toMatchObject({ dueAt: 60_000 });
     expect(afterTry(makeDelivery(), temporaryFailure(dayMs), 0)).toMatchObject({ dueAt: 3_600_000 });
   });

@@ -26,7 +26,7 @@ const makeJobs = (count: number, changes: Partial<DemandJob> = {}): readonly Dem
 const waitingLaunch = (id: string, changes: Partial<Launch> = {}): Launch =>
   makeLaunch({ id: launchId(id), state: 'waiting', ...changes });
 
-// A pool with high limits unless the settings say otherwise.
+// Creates the facts of a pool that has high limits, unless `settings` overrides the limits.
 const makePoolFacts = (settings: PoolOptions = {}, changes: Partial<PoolFacts> = {}): PoolFacts =>
   makeFacts(makePool({ max_launches: 10, max_waiting: 10, ...settings }), changes);
 
@@ -39,18 +39,18 @@ describe('planned orders', () => {
     ]);
   });
 
-  test('orders nothing without jobs', () => {
+  test('orders no launch without jobs', () => {
     expect(plan([], [makePoolFacts()])).toEqual({ orders: [], surplus: [], claims: new Map() });
   });
 
-  test('orders nothing for a job that an open launch can take', () => {
+  test('orders no launch for a job that an open launch can take', () => {
     const coming = [waitingLaunch('l1')];
     const { orders, claims } = plan(makeJobs(2), [makePoolFacts({}, { coming })]);
     expect(orders.map(({ jobId }) => jobId)).toEqual(['j2']);
     expect([...claims]).toEqual([['j1', 'l1']]);
   });
 
-  test('orders from the first pool that has such machines, and from the next when it is full', () => {
+  test('orders from the first pool with fitting machines, and from the next pool when the first pool is full', () => {
     const pools = [
       makePoolFacts({ name: 'a', max_launches: 1 }),
       makePoolFacts({ name: 'b', max_launches: 1 }),
@@ -96,7 +96,7 @@ describe('planned orders', () => {
     if (first !== undefined) expect(poolBlockers(poolFacts, first, NOW).length > 0).toBe(count === 0);
   });
 
-  test('orders nothing for a job that needs more machines than the pool allows', () => {
+  test('orders no launch for a job that needs more machines than the pool allows', () => {
     const pair = makeDemand('j1', { kind: makeKind({ nodes: 2 }) });
     expect(plan([pair], [makePoolFacts()]).orders).toEqual([]);
     expect(plan([pair], [makePoolFacts({ nodes: 2, max_gpus: 2 })]).orders).toMatchObject([
@@ -105,7 +105,7 @@ describe('planned orders', () => {
     expect(plan([pair], [makePoolFacts({ nodes: 2, max_gpus: 1 })]).orders).toEqual([]);
   });
 
-  test('orders nothing for a job that does not fit the machines of the pool', () => {
+  test('orders no launch for a job that does not fit the machines of the pool', () => {
     const kind = { ...makeKind(), mismatches: compileMatcher(makeNeeds({ accelerator: 'cuda' })) };
     expect(plan([makeDemand('j1', { kind })], [makePoolFacts({ accelerator: null })]).orders).toEqual([]);
     expect(plan([makeDemand('j1', { kind })], [makePoolFacts({ accelerator: 'CUDA' })]).orders).toHaveLength(
@@ -113,7 +113,7 @@ describe('planned orders', () => {
     );
   });
 
-  test('orders nothing before the job has waited for other workers', () => {
+  test('orders no launch before the job has waited for after_s seconds', () => {
     const job = makeDemand('j1', { waitedMs: 59_999 });
     const pool = makePoolFacts({ after_s: 60 });
     expect(plan([job], [pool]).orders).toEqual([]);
@@ -121,14 +121,14 @@ describe('planned orders', () => {
     expect(plan([{ ...job, waitedMs: 60_000 }], [pool]).orders).toHaveLength(1);
   });
 
-  test('orders for a job that has waited long enough, even behind a similar one that has not', () => {
+  test('orders a launch for a job that has waited long enough, even behind a similar job that has not', () => {
     const [first, second] = makeJobs(2);
     if (first === undefined || second === undefined) throw new Error('two jobs were expected');
     const { orders } = plan([{ ...first, waitedMs: 0 }, second], [makePoolFacts({ after_s: 60 })]);
     expect(orders.map(({ jobId }) => jobId)).toEqual(['j2']);
   });
 
-  test('orders only for jobs that the limits of the queue allow to start, including claimed launches', () => {
+  test('orders launches only for jobs that queue limits allow to start, and counts claimed launches', () => {
     const coming = [waitingLaunch('l1')];
     const queue = [
       makeDemand('j1', { team: 'red' }),
@@ -145,7 +145,7 @@ describe('planned orders', () => {
     expect(orderedJobs({ ofTeam: team => (team === 'red' ? 1 : null) })).toEqual(['j3', 'j4']);
   });
 
-  test('orders nothing for jobs that are over a limit, but for a job behind them', () => {
+  test('orders no launch for jobs over a limit, but orders a launch for a job behind them', () => {
     const queue = [...makeJobs(3), makeDemand('j9', { user: 'bob' })];
     const { orders } = plan(queue, [makePoolFacts()], { ofUser: user => (user === 'ada' ? 0 : null) });
     expect(orders.map(({ jobId }) => jobId)).toEqual(['j9']);
@@ -178,7 +178,7 @@ describe('surplus launches', () => {
     expect([...claims.values()]).toEqual(['l1']);
   });
 
-  test('keeps warm launches', () => {
+  test('keeps as many unneeded launches as the pool keeps warm', () => {
     const coming = [waitingLaunch('l1'), waitingLaunch('l2')];
     expect(plan([], [makePoolFacts({ warm: 1 }, { coming })]).surplus).toEqual(['l2']);
     expect(plan([], [makePoolFacts({ warm: 1 }, { coming, idle: 1 })]).surplus).toEqual(['l2', 'l1']);
@@ -195,7 +195,7 @@ describe('warm launches', () => {
     expect(orders).toEqual([{ poolId: 'p_gpu', jobId: null, nodes: 1, gpus: 8 }]);
   });
 
-  test('orders warm launches in addition to those that jobs claim', () => {
+  test('orders warm launches in addition to the launches that jobs claim', () => {
     const { orders } = plan(makeJobs(1), [makePoolFacts({ warm: 1 }, { coming: [waitingLaunch('l1')] })]);
     expect(orders.map(({ jobId }) => jobId)).toEqual([null]);
   });
@@ -289,7 +289,7 @@ test('exceeds no limit, orders at most one launch per job, and claims each launc
         expect(new Set(claims.values()).size).toBe(claims.size);
         expect(surplus.filter(id => [...claims.values()].includes(id))).toEqual([]);
         if (ofAll !== null) expect(forJobs.length + claims.size).toBeLessThanOrEqual(ofAll);
-        // A plan never ends launches of a pool and orders warm ones at the same time.
+        // A plan never ends launches of a pool and orders warm launches at the same time.
         for (const { pool, coming } of facts) {
           const ended = coming.filter(({ id }) => surplus.includes(id)).length;
           const warm = orders.filter(({ poolId: id, jobId }) => id === pool.id && jobId === null).length;

@@ -37,7 +37,7 @@ describe('afterEnd', () => {
     expect(doneParents(afterEnd(dependsOn(on, 'j_1', 'j_2'), end))).toEqual(done);
   });
 
-  test('keeps waiting for a parent without the files that the job takes, and keeps the inputs', () => {
+  test('keeps waiting for a completed parent that lacks the input files of the job', () => {
     const inputs = [{ name: 'lora', from: jobId('j_1'), file: 'result' }];
     const dependencies = { ...dependsOn('success', 'j_1', 'j_2'), inputs };
     const result = afterEnd(dependencies, endedJob('j_1', 'completed'), () => false);
@@ -47,7 +47,7 @@ describe('afterEnd', () => {
     ).toEqual([false, true]);
   });
 
-  test('keeps parents that are done', () => {
+  test('keeps parents that are already marked as done', () => {
     const first = afterEnd(dependsOn('end', 'j_1', 'j_2'), endedJob('j_1', 'failed'));
     expect(unmetOf(afterEnd(first, endedJob('j_2', 'failed')))).toBe(0);
   });
@@ -70,7 +70,7 @@ test('puts a job into the queue unless it waits for approval or for other jobs',
   expect(isQueued({ approval: null, dependencies })).toBe(false);
 });
 
-test('returns the root of a retry, and of any other job the job itself', () => {
+test('returns the root of a retry, or the job itself if the job is no retry', () => {
   expect(rootOf(endedJob('j_1', 'failed'))).toBe('j_1');
   expect(rootOf(endedJob('j_3', 'failed', 'j_1'))).toBe('j_1');
 });
@@ -133,7 +133,7 @@ describe('describeParents', () => {
       ['a', 'b', 'c', 'd', 'e'].map(name => parent('pending', null, name)),
       'Waits for 5 jobs: a (pending), b (pending), c (pending) and 2 more',
     ],
-  ])('describes %j', (parents, text) => {
+  ])('describes the wait for the parents %j', (parents, text) => {
     expect(describeParents(parents)).toBe(text);
   });
 });

@@ -12,7 +12,7 @@ const valueOf = <T>(outcome: { readonly ok: true; readonly value: T } | { readon
 const draft = async (request: unknown) => prepare(noConfigs, SubmitRequest.parse(request));
 
 describe('prepare', () => {
-  it('builds a draft from a config in the request, without loading any', async () => {
+  it('builds a draft from a config in the request, without loading a config file', async () => {
     const { spec, payload } = valueOf(await draft({ config: { model_type: 'lora' }, timeout_s: 1.5 }));
     expect(spec).toMatchObject({ configName: 'inline', timeoutMs: 1_500, devices: null });
     expect(payload).toEqual({ config: { model_type: 'lora' }, dataloader: null, files: {} });
@@ -35,7 +35,7 @@ describe('prepare', () => {
   });
 
   it.each([{ num_processes: 'two' }, { $requests: { save: { signal: 'SIGKILL' } } }])(
-    'refuses %j, whose number of GPUs or requests cannot be read',
+    'refuses the config %j, because its number of GPUs or its $requests cannot be read',
     async config => {
       expect(await draft({ config })).toMatchObject({ ok: false, refusal: { code: 'config_invalid' } });
     },
@@ -46,7 +46,7 @@ describe('prepare', () => {
     expect(spec.requirements).toMatchObject({ gpuCount: 3, gpusUsed: 2 });
   });
 
-  it('keeps the number of machines only when there are several', async () => {
+  it('stores the number of machines only for a job on several machines', async () => {
     const requirementsFor = async (num_nodes?: number) =>
       valueOf(await draft({ config: {}, ...(num_nodes !== undefined && { num_nodes }) })).spec.requirements;
     expect(await requirementsFor(2)).toMatchObject({ nodes: 2 });
@@ -65,7 +65,7 @@ describe('prepare', () => {
     expect(outcome).toMatchObject({ ok: false, refusal: { code: 'config_invalid' } });
   });
 
-  it('removes the GPUs that a config names when the job may run on any', async () => {
+  it('removes the GPUs that a config names when the job may run on any GPU', async () => {
     const config = { model_type: 'lora', '--accelerate_visible_devices': [3] };
     const { payload, spec } = valueOf(await draft({ config, any_gpu: true }));
     expect(payload.config).toEqual({ model_type: 'lora' });
@@ -77,12 +77,12 @@ describe('gpusWanted', () => {
   const countGpus = (config: Readonly<Record<string, unknown>>, request: Partial<SubmitRequest> = {}) =>
     gpusWanted({ any_gpu: false, gpu_count: undefined, ...request }, config);
 
-  it('uses the GPU count of the request rather than that of the config', () => {
+  it('prefers the GPU count of the request to the GPU count of the config', () => {
     expect(countGpus({ num_processes: 4 }, { gpu_count: 2 })).toEqual(accept({ count: 2, devices: null }));
     expect(countGpus({ '--num_processes': '4' })).toEqual(accept({ count: 4, devices: null }));
   });
 
-  it('needs a worker that has every GPU that the config names', () => {
+  it('requires a worker that has every GPU that the config names', () => {
     const config = { num_processes: 1, accelerate_visible_devices: ['2', 0] };
     expect(countGpus(config)).toEqual(accept({ count: 3, devices: [2, 0] }));
     expect(countGpus({ accelerate_visible_devices: 5 })).toMatchObject({ value: { count: 6, devices: [5] } });
@@ -110,7 +110,7 @@ describe('a config that refers to an input', () => {
     });
   });
 
-  it('refuses a config that continues from something other than an input', async () => {
+  it('refuses a config whose $resume is not an input of the job', async () => {
     const request = { config: { $resume: '/data/checkpoint-500' }, inputs: [{ name: 'lora', from: 'j_1' }] };
     expect(await draft(request)).toMatchObject({
       refusal: { detail: '$resume in the config must be an input of the job, such as {{inputs.base}}' },

@@ -29,7 +29,7 @@ describe('figuresOf', () => {
     ['the job sets no steps', makeRun(), null],
     ['the earlier run reported no steps', makeRun({ steps: null }), 50],
     ['the earlier run did no step', makeRun({ steps: 0 }), 50],
-  ])('expects the time of the earlier run when %s', (_case, earlier, steps) => {
+  ])('expects the unscaled time of the earlier run when %s', (_case, earlier, steps) => {
     expect(figuresOf([earlier], steps)).toMatchObject({ expected_s: 100 });
   });
 

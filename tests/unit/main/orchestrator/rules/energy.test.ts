@@ -29,7 +29,7 @@ describe('energy between two readings', () => {
     );
   });
 
-  test('leaves out a GPU that only one of the readings has', () => {
+  test('ignores a GPU that only one of the readings has', () => {
     const joules = energyBetween(
       makeReading(0, { 0: 100, 2: 50 }),
       makeReading(1_000, { 0: 100, 1: 50 }),
@@ -51,7 +51,7 @@ describe('energy between two readings', () => {
 describe('GPU time by day', () => {
   const hourMs = 3_600_000;
 
-  test('divides a span at midnight, and leaves out days outside of the range', () => {
+  test('splits a time span at midnight, and ignores days outside of the range', () => {
     const days = new Map<number, number>();
     addSpan(days, { startedAt: 22 * hourMs, endedAt: 2 * dayMs + hourMs, gpus: 2 }, 0, 1);
     addSpan(days, { startedAt: dayMs, endedAt: dayMs + hourMs, gpus: 1 }, 0, 1);
@@ -79,11 +79,11 @@ test('converts joules to kilowatt hours', () => {
   expect(toKwh(7_200_000)).toBe(2);
 });
 
-test('adds known costs, and returns null when none is known', () => {
+test('adds known costs, and returns null when no cost is known', () => {
   expect(sumCosts([1, null, 2])).toBe(3);
   expect(sumCosts([null])).toBeNull();
 });
 
-test('toGpuHours rounds to thousandths of an hour', () => {
+test('rounds GPU-hours to thousandths of an hour', () => {
   expect(toGpuHours(3_600_000 / 3)).toBe(0.333);
 });

@@ -145,7 +145,7 @@ describe('isFreeEnd', () => {
       [{ saved: false }, 'starting', 4, [...threePreemptions.slice(1), preemptedAttempt(1, true)], null],
     ],
     [true, 'after an attempt without an end', [{ saved: false }, 'starting', 2, [makeAttempt()], null]],
-  ])('returns whether the preemption uses no retry: %s %s', (isFree, _case, input) => {
+  ])('returns %s for a preemption %s', (isFree, _case, input) => {
     expect(isFreeEnd(...input)).toBe(isFree);
   });
 });

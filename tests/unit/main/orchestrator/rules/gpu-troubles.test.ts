@@ -8,7 +8,7 @@ const held: GpuTrouble = { gpu: 0, kind: 'held', detail: 'by process 7' };
 // No trouble was absent from the last report.
 const noDoubts: ReadonlySet<string> = new Set();
 
-test('changes nothing when nothing is reported or known', () => {
+test('changes nothing when no GPU problem is reported or known', () => {
   expect(planTroubles([], [], noDoubts)).toEqual({
     troubles: [],
     started: [],
@@ -18,7 +18,7 @@ test('changes nothing when nothing is reported or known', () => {
   });
 });
 
-test('adds reported problems immediately, in a stable order', () => {
+test('adds reported GPU problems immediately, in a stable order', () => {
   const plan = planTroubles([], [missing, held, faulty], noDoubts);
   expect(plan).toMatchObject({
     troubles: [faulty, held, missing],
@@ -34,18 +34,18 @@ test('adds reported problems immediately, in a stable order', () => {
   });
 });
 
-test('merges the same problem reported twice', () => {
+test('merges a GPU problem that one report contains twice', () => {
   expect(planTroubles([], [held, held], noDoubts)).toMatchObject({ troubles: [held], started: [held] });
 });
 
-test('ends a problem after it is missing from two reports', () => {
+test('ends a GPU problem that is missing from two reports in a row', () => {
   const first = planTroubles([faulty, missing], [faulty], noDoubts);
   expect(first).toMatchObject({ troubles: [faulty, missing], ended: [], changes: false });
   const second = planTroubles(first.troubles, [faulty], first.doubted);
   expect(second).toMatchObject({ troubles: [faulty], ended: [missing], doubted: new Set(), changes: true });
 });
 
-test('keeps a problem that is missing from every other report, without changes', () => {
+test('keeps a GPU problem that is missing from every other report', () => {
   let plan = planTroubles([], [held], noDoubts);
   for (let report = 0; report < 20; report += 1) {
     plan = planTroubles(plan.troubles, report % 2 === 0 ? [] : [held], plan.doubted);
@@ -53,7 +53,7 @@ test('keeps a problem that is missing from every other report, without changes',
   }
 });
 
-test('stores new details of a known problem without reporting it as new', () => {
+test('stores new details of a known GPU problem without reporting the problem as new', () => {
   const newDetail = { ...held, detail: 'by process 8' };
   expect(planTroubles([held], [newDetail], noDoubts)).toMatchObject({
     troubles: [newDetail],

@@ -6,7 +6,7 @@ import { kindOf, manifestName } from '../../../../../protocol/artifact.ts';
 import { readInputFile } from '../../../../../protocol/job-inputs.ts';
 import { jobId } from '../builders.ts';
 
-/** Creates files with these keys, in the order of their upload. A number is the attempt that uploaded the file. */
+/** Creates files with the given keys, in upload order. An entry may name the attempt that uploaded the file. */
 const makeArtifacts = (
   keys: readonly (string | readonly [key: string, attempt: number])[],
 ): readonly Artifact[] =>
@@ -16,7 +16,7 @@ const makeArtifacts = (
     return { jobId: jobId('j_1'), order: index + 1, attempt, key, kind: kindOf(key), ...file };
   });
 
-/** Finds an input among these files. `losses` has the loss of each step with a checkpoint. */
+/** Finds the input `text` among files with the given keys. `losses` has the loss of each checkpoint by its step. */
 function find(
   text: string,
   keys: Parameters<typeof makeArtifacts>[0],
@@ -54,11 +54,12 @@ describe('a state to continue from', () => {
     ['state best', { 300: 0.4 }, folder(300)],
     ['state best', {}, 'has no loss by which its checkpoints could be compared'],
     ['state 150', {}, 'has no checkpoint of step 150 from which a training can continue'],
-  ])('is found by "%s" beside weights of the same step with the losses %j', (text, losses, expected) =>
-    expect(find(text, saved, losses)).toEqual(expected),
+  ])(
+    'finds the state of the input "%s" beside weights of the same step with the losses %j',
+    (text, losses, expected) => expect(find(text, saved, losses)).toEqual(expected),
   );
 
-  test('is the only one if no loss is known, and never weights alone', () => {
+  test('finds the only state as the best state without losses, and never finds weights alone', () => {
     expect(find('state best', ['m-step00000900.safetensors', ...folderOf(state(100))])).toEqual(folder(100));
     expect(find('state newest', ['m-step00000900.safetensors'])).toBe(
       'has no checkpoint from which a training can continue',
@@ -76,11 +77,11 @@ describe('an input that is a checkpoint', () => {
     ['checkpoint m-step00000100.safetensors', {}, single('m-step00000100.safetensors')],
     ['checkpoint 150', {}, 'has no checkpoint of step 150'],
     ['checkpoint best', {}, 'has no loss by which its checkpoints could be compared'],
-  ])('finds "%s" with the losses %j', (text, losses, expected) =>
+  ])('finds the checkpoint of the input "%s" with the losses %j', (text, losses, expected) =>
     expect(find(text, saved, losses)).toEqual(expected),
   );
 
-  test('finds the only checkpoint as the best one even without a loss, and none without a checkpoint', () => {
+  test('finds the only checkpoint as the best checkpoint even without a loss', () => {
     expect(find('checkpoint best', [['m-step00000100.safetensors', 1]])).toEqual(
       single('m-step00000100.safetensors'),
     );
@@ -98,7 +99,7 @@ describe('an input that is a checkpoint', () => {
     expect(find('checkpoint best', [...saved, 'model_best.pt'], { 100: 1 })).toEqual(single(saved[0] ?? ''));
   });
 
-  test('finds a folder with all its files, or the weights alone if they are beside the folder', () => {
+  test('finds a checkpoint folder with all its files, or only the weights if these are beside the folder', () => {
     const folder = folderOf('checkpoint-100');
     expect(find('checkpoint 100', folder)).toEqual({ key: 'checkpoint-100', files: folder });
     const state = folderOf('m-step00000200-state');
@@ -133,7 +134,7 @@ describe('an input that is a path', () => {
     ['run', { key: 'run', files: ['run/a', 'run/b/c'] }],
     ['run/b/', { key: 'run/b', files: ['run/b/c'] }],
     ['ru', 'has no file ru'],
-  ])('finds "%s"', (text, expected) =>
+  ])('finds the files of the path "%s"', (text, expected) =>
     expect(find(text, ['notes.txt', 'result', 'run/a', 'run/b/c', 'running'])).toEqual(expected),
   );
 

@@ -39,12 +39,12 @@ describe('blockersOf', () => {
     },
   );
 
-  test.each([0, 1, 2])('blocks a job that waits for other jobs: %i', unmet => {
+  test.each([0, 1, 2])('returns the blocker "after" only for a job with unmet parents: %i', unmet => {
     const codes = blockersOf({ approval: null, unmet, lastCause: null }, 0, 1000).map(({ code }) => code);
     expect(codes).toEqual(unmet === 0 ? [] : ['after']);
   });
 
-  test('includes the end of the back-off', () => {
+  test('includes the end of the back-off in its blocker', () => {
     expect(blockersOf({ approval: null, unmet: 0, lastCause: 'timeout' }, 1001, 1000)).toEqual([
       { code: 'backoff', until: 1001 },
     ]);
@@ -54,7 +54,7 @@ describe('blockersOf', () => {
 describe('back-off after the loss of a worker', () => {
   const lost = { approval: null, unmet: 0, lastCause: 'worker_lost', avoid: workerId('w1') } as const;
 
-  test('does not block the job on other workers', () => {
+  test('does not block a job on other workers after the loss of its worker', () => {
     expect(blockersOf(lost, 1001, 1000)).toEqual([]);
   });
 
@@ -84,7 +84,7 @@ describe('blockersOfAll', () => {
     [1, []],
     [2, [{ code: 'limit', of: 'queue', name: null, running: 2, limit: 2 }]],
     [3, [{ code: 'limit', of: 'queue', name: null, running: 3, limit: 2 }]],
-  ])('blocks all jobs at a limit of two running jobs when this number runs: %i', (running, expected) => {
+  ])('applies a limit of two running jobs while %i jobs run', (running, expected) => {
     expect(blockersOfAll({ ...openQueue, maxRunning: 2 }, running)).toEqual(expected);
   });
 
@@ -125,7 +125,7 @@ describe('blockersOfTeam', () => {
     expect(blockersOfTeam(withTeamLimits, team, running)).toEqual(expected);
   });
 
-  test('returns no blocker without fair share and by default', () => {
+  test('returns no team blocker without fair share, or without a team limit', () => {
     expect(blockersOfTeam({ ...withTeamLimits, fairShare: false }, 'nlp', 5)).toEqual([]);
     expect(blockersOfTeam(openQueue, 'nlp', 5)).toEqual([]);
   });

@@ -55,7 +55,7 @@ describe('start of an attempt', () => {
   });
 
   test.each<JobEvent>([{ type: 'silence' }, { type: 'stop', why: 'cancel' }])(
-    'sets no start time on $type',
+    'sets no start time on event $type',
     event => {
       const job = makeLive('starting', { attempt: makeAttempt({ startedAt: null }) });
       expect(after(job, event).attempt?.startedAt).toBeNull();
@@ -82,7 +82,7 @@ describe('reported end of an attempt', () => {
   });
 
   test.each(['requeued', 'given_up'] as const)(
-    'gives back the retry of a %s attempt when its completion arrives',
+    'refunds the retry of a %s attempt when its completion is reported',
     outcome => {
       const job = makePending({ attempt: makeAttempt({ end: makeEnd({ outcome }) }), retriesUsed: 1 });
       const ended = after(job, { type: 'complete', end: null });
@@ -158,7 +158,7 @@ describe('retries after a lost worker', () => {
   test.each([
     ['lost', 'worker_lost'],
     ['stopped', 'preempted'],
-  ] as const)('fails the job when no retry is left: %s gives cause %s', (type, cause) => {
+  ] as const)('fails the job when no retry is left: event %s, cause %s', (type, cause) => {
     const job = makeLive('running', { retriesUsed: 3 });
     const ended = after(job, { type });
     expect(ended).toMatchObject({ status: 'failed', cause, retriesUsed: 3, error: expect.any(String) });
@@ -186,7 +186,7 @@ describe('retries after a lost worker', () => {
     expect(advance(job, { type: 'back' }, NOW).kind).toBe('refused');
   });
 
-  test('uses no retry for a release, and the attempt can resume', () => {
+  test('uses no retry for a release, and lets the attempt resume', () => {
     const job = after(makeLive('recovering', { retriesUsed: 3 }), { type: 'release' });
     expect(job).toMatchObject({ status: 'pending', retriesUsed: 3, notBefore: NOW });
     expect(job.attempt?.end).toMatchObject({ outcome: 'given_up', charged: false, cause: 'worker_lost' });
@@ -218,7 +218,7 @@ describe('retries that the job requests', () => {
 });
 
 describe('a returning worker with the last attempt of a pending job', () => {
-  test.each(['run', 'back'] as const)('resumes the attempt and gives back the retry on event %s', type => {
+  test.each(['run', 'back'] as const)('resumes the attempt and refunds the retry on event %s', type => {
     const pending = makePending({ retriesUsed: 2, notBefore: NOW + 30_000 });
     const job = after(pending, { type });
     expect(job).toMatchObject({ status: 'running', retriesUsed: 1 });
@@ -227,7 +227,7 @@ describe('a returning worker with the last attempt of a pending job', () => {
   });
 
   test.each([true, false])(
-    'gives back a retry only if the end of the attempt used one (charged: %s)',
+    'refunds a retry only if the end of the attempt used a retry (charged: %s)',
     charged => {
       const pending = makePending({ retriesUsed: 2, attempt: makeAttempt({ end: makeEnd({ charged }) }) });
       const retriesAfter = charged ? 1 : 2;
@@ -251,7 +251,7 @@ describe('a returning worker with the last attempt of a pending job', () => {
     },
   );
 
-  test('starts a withdrawn attempt now and gives back no retry', () => {
+  test('starts a withdrawn attempt, and refunds no retry', () => {
     const end = makeEnd({ outcome: 'withdrawn', charged: false, cause: null, error: null });
     const pending = makePending({ retriesUsed: 2, attempt: makeAttempt({ startedAt: null, end }) });
     const job = after(pending, { type: 'back' });
@@ -260,11 +260,14 @@ describe('a returning worker with the last attempt of a pending job', () => {
 });
 
 describe('end of a cancelled job', () => {
-  test.each(['stopped', 'withdraw'] as const)('stores no cause and no error on event %s', type => {
-    const job = after(makeLive('cancelling'), { type });
-    expect(job).toMatchObject({ status: 'cancelled', cause: null, error: null });
-    expect(job.attempt?.end).toMatchObject({ at: NOW, outcome: 'cancelled', cause: null, error: null });
-  });
+  test.each(['stopped', 'withdraw'] as const)(
+    'stores no cause and no error for a cancelled job on event %s',
+    type => {
+      const job = after(makeLive('cancelling'), { type });
+      expect(job).toMatchObject({ status: 'cancelled', cause: null, error: null });
+      expect(job.attempt?.end).toMatchObject({ at: NOW, outcome: 'cancelled', cause: null, error: null });
+    },
+  );
 
   test('stores no cause and no error when the published agent reports the stop as a failure', () => {
     const end = makeReport({ cause: 'preempted', error: 'Training exited with code -15', exitCode: -15 });
@@ -298,7 +301,7 @@ describe('end of an attempt after its timeout', () => {
     { type: 'vanished' },
     { type: 'withdraw' },
     { type: 'fail', end: makeReport({ cause: 'preempted', exitCode: -15 }) },
-  ])('fails with cause timeout on event $type', event => {
+  ])('fails a timed-out job with cause timeout on event $type', event => {
     const failed = after(job, event);
     expect(failed).toMatchObject({
       status: 'failed',
@@ -310,7 +313,7 @@ describe('end of an attempt after its timeout', () => {
   });
 
   test.each(['lost', 'release'] as const)(
-    'fails with cause timeout, marked as unconfirmed, on event %s',
+    'fails a timed-out job with cause timeout and marks the stop as unconfirmed on event %s',
     type => {
       const error = `${timeoutMessage}; not confirmed: the trainer may still run on worker w1`;
       expect(after(job, { type })).toMatchObject({ status: 'failed', cause: 'timeout', error });
@@ -320,7 +323,7 @@ describe('end of an attempt after its timeout', () => {
   test.each<[JobEvent['type'] & ('stopped' | 'lost'), string]>([
     ['stopped', 'requeued'],
     ['lost', 'given_up'],
-  ])('retries a timeout when the job requests that: %s', (type, outcome) => {
+  ])('retries a timed-out job with retry_on timeout on event %s', (type, outcome) => {
     const retrying = makeLive('cancelling', { why: 'timeout', spec: { ...spec, retryOn: ['timeout'] } });
     const pending = after(retrying, { type });
     expect(pending).toMatchObject({ status: 'pending', retriesUsed: 1 });
@@ -338,7 +341,7 @@ describe('end of an attempt on a draining worker', () => {
     [{ type: 'withdraw' }, 'requeued'],
     [{ type: 'lost' }, 'given_up'],
     [{ type: 'release' }, 'given_up'],
-  ])('requeues the job immediately without using a retry on %o', (event, outcome) => {
+  ])('requeues the job of a draining worker immediately without using a retry on %o', (event, outcome) => {
     const pending = after(job, event);
     expect(pending).toMatchObject({ status: 'pending', retriesUsed: 3, notBefore: NOW });
     expect(pending.attempt?.end).toMatchObject({ outcome, charged: false, cause: null });
@@ -362,7 +365,7 @@ describe('a stop because another worker of the attempt has ended', () => {
   const stopForNode = (failure: typeof end | null) =>
     after(makeLive('running'), { type: 'stop', why: 'node', end: failure });
 
-  test("ends the attempt with that worker's failure, and uses a retry", () => {
+  test("ends the attempt with the other worker's failure, and uses a retry", () => {
     const job = after(stopForNode(end), { type: 'stopped' });
     expect(job).toMatchObject({
       status: 'pending',
@@ -371,7 +374,7 @@ describe('a stop because another worker of the attempt has ended', () => {
     });
   });
 
-  test('uses no retry when nothing has run on that worker', () => {
+  test('uses no retry when nothing has run on the other worker', () => {
     const job = after(stopForNode(null), { type: 'stopped' });
     expect(job).toMatchObject({
       status: 'pending',
@@ -380,7 +383,7 @@ describe('a stop because another worker of the attempt has ended', () => {
     });
   });
 
-  test('gives the attempt up when its own worker is lost meanwhile', () => {
+  test('gives the attempt up when its own worker is lost before the attempt stops', () => {
     const job = after(stopForNode(end), { type: 'lost' });
     expect(job).toMatchObject({ status: 'pending', attempt: { end: { outcome: 'given_up' } } });
   });

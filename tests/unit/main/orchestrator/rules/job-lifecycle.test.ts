@@ -22,7 +22,7 @@ import {
 
 const secondAttempt = makeAttempt({ id: attemptId('a2'), n: 2, workerId: workerId('w2'), startedAt: null });
 
-// All events in the order of the table, `stop` four times. `fail` is an exit of the trainer, which is not retried.
+// All events in the order of the table, with `stop` once per reason. `fail` is a trainer exit, which is not retried.
 const events = {
   offer: { type: 'offer', attempt: secondAttempt },
   claim: { type: 'claim' },
@@ -67,7 +67,7 @@ const unmetDependencies = {
   parents: [{ id: jobId('j_0'), root: jobId('j_0'), isDone: false }],
 } as const;
 
-// All statuses in the order of the table, `cancelling` once per reason.
+// All statuses in the order of the table, with `cancelling` once per reason.
 const jobs: Readonly<Record<string, Job>> = {
   ...Object.fromEntries(JobStatus.options.map(status => [status, makeJob(status)])),
   'cancelling/timeout': makeLive('cancelling', { why: 'timeout' }),
@@ -79,7 +79,7 @@ const jobs: Readonly<Record<string, Job>> = {
 
 // Each row is the status of a job, and each column an event. The cell is the result:
 // - a status: the job changes to it;
-// - `-`: no change; `again`: no change, because the report is a repeated one;
+// - `-`: no change; `again`: no change, because the report is a repeat;
 // - `old`, `final`, `none`, `unasked`: a refusal; the function `toCell` below has its code;
 // - `!`: a refusal after which the worker must stop its trainer.
 // The pending job has a given-up attempt and retries left.
@@ -135,7 +135,7 @@ function toCell(step: Advance): string {
   return `${cell ?? step.refusal.code}${step.refusal.action === 'stop' ? '!' : ''}`;
 }
 
-test('has a cell for every status and event in its table', () => {
+test('has a cell for every status and event in the transition table', () => {
   expect(rows.map(([status]) => status)).toEqual(Object.keys(jobs));
   expect(columns).toEqual(Object.keys(events));
   expect(new Set(Object.values(events).map(({ type }) => type))).toEqual(new Set(Object.keys(eventTypes)));
@@ -192,7 +192,7 @@ describe('advance for a pending job', () => {
     ['with a withdrawn offer', withdrawn, 'fail', 'failed'],
     ['with a withdrawn offer', withdrawn, 'stopped', 'pending'],
     ['with a withdrawn offer', withdrawn, 'claim', 'old!'],
-    // A report that arrives now is older than that end, or a repeated one (F14).
+    // A report that arrives now is older than this end, or a repeat (F14).
     ['whose last attempt ended with a report', requeued, 'run', 'old!'],
     ['whose last attempt ended with a report', requeued, 'back', 'old!'],
     ['whose last attempt ended with a report', requeued, 'claim', 'old!'],

@@ -13,6 +13,6 @@ test.each<[string, JoinToken, string, number, string]>([
   ['a join token used for the same token long ago', used, 'first token', 1e9, 'repeated'],
   ['a join token used for another token', used, 'second token', 999, 'used'],
   ['a join token used for another token long ago', used, 'second token', 1e9, 'used'],
-])('judges %s', (_case, joinToken, tokenHash, now, verdict) => {
+])('returns the verdict for %s', (_case, joinToken, tokenHash, now, verdict) => {
   expect(judgeJoin(joinToken, tokenHash, now)).toBe(verdict);
 });

@@ -81,7 +81,7 @@ describe('compilePattern', () => {
     '{a,b',
     'a}',
     'trailing\\',
-  ])('takes the characters of %j literally', pattern => {
+  ])('matches the characters of the pattern %j literally', pattern => {
     expect(matches(pattern, pattern)).toBe(true);
   });
 
@@ -92,8 +92,8 @@ describe('compilePattern', () => {
   });
 });
 
-// The tests below generate patterns as trees of nodes, write them as text, and compare the result of the
-// compiled pattern with that of a simple recursive matcher over the tree.
+// The tests below generate patterns as trees of nodes, and write each tree as text. They compare the compiled pattern
+// with a simple recursive matcher over the tree.
 type Node =
   | { readonly type: 'text' | 'any' | 'star'; readonly text: string }
   | { readonly type: 'set'; readonly not: boolean; readonly low: string; readonly high: string }
@@ -125,7 +125,7 @@ const toPattern = (nodes: readonly Node[]): string =>
     })
     .join('');
 
-// Returns every position of the value at which a match of all nodes can end.
+// Returns every position in `value` at which a match of all nodes can end.
 const findEnds = (nodes: readonly Node[], value: string, from: number): ReadonlySet<number> => {
   const [node, ...rest] = nodes;
   if (node === undefined) return new Set([from]);

@@ -33,14 +33,14 @@ const exits: readonly Sighting['exit'][] = [
 type NamedEvent = { readonly name: string; readonly event: LaunchEvent };
 
 const named = (name: string, event: LaunchEvent): NamedEvent => ({ name, event });
-// A list of the engine contains the launch.
+// Creates the event that a list of the engine contains the launch.
 const sight = (changes: Partial<Sighting>): LaunchEvent => ({
   type: 'sight',
   sighting: makeSighting(changes),
 });
 
-// Every event of a launch. `miss` is a list of the engine without the launch: one that started late enough to
-// count, and an early one.
+// Returns every event of a launch. `miss` is a list of the engine without the launch. `early miss` is such a list that
+// started too early to count.
 const eventsAt = (now: number): readonly NamedEvent[] => [
   named('submit', { type: 'submit' }),
   named('accept', { type: 'accept', engineId: '7' }),
@@ -85,7 +85,7 @@ function expectedState(launch: Launch, { name, event }: NamedEvent): LaunchState
   return transitions[state][name] ?? state;
 }
 
-// Checks what must hold for a launch in any state, and after any event.
+// Checks the invariants of a launch after an event.
 function expectConsistent(before: Launch, after: Launch, now: number): void {
   const { state, outcome, endedAt, startedAt, joinedAt, submittedAt, engineId, missing, reason } = after;
   expect(outcome !== null).toBe(state === 'ended');
@@ -104,7 +104,7 @@ function expectConsistent(before: Launch, after: Launch, now: number): void {
   if (endedAt !== null && before.endedAt === null) expect(endedAt).toBe(now);
 }
 
-test('follows its state table in every sequence of events', () => {
+test('moves a launch through the state table in every sequence of events', () => {
   const covered = new Set<string>();
   const steps = fc.array(
     fc.record({ eventIndex: fc.nat({ max: 999 }), waitMs: fc.constantFrom(1, 5_000, 31_000) }),
@@ -160,7 +160,7 @@ describe('a submission without an answer', () => {
   // The submission failed at NOW + 2 s. Lists count from this time on.
   const countsFrom = NOW + 2_000 + unclearMs;
 
-  test('does not repeat an unanswered submission before a list that began 30 s after the failure', () => {
+  test('does not repeat an unanswered submission before a list that started 30 s after the failure', () => {
     expect(unclear).toMatchObject({ state: 'unclear', detail: 'The engine did not answer' });
     expect(advanceLaunch(unclear, { type: 'miss', listedAt: countsFrom - 1 }, countsFrom)).toBe(unclear);
     const wanted = advanceLaunch(unclear, { type: 'miss', listedAt: countsFrom }, countsFrom);
@@ -186,7 +186,7 @@ describe('a submission without an answer', () => {
 describe('a list of the engine', () => {
   const accepted = applyEvents(makeLaunch(), { type: 'submit' }, { type: 'accept', engineId: '7' });
 
-  test('does not change the launch when the list has no changes', () => {
+  test('does not change the launch when the list of the engine has no changes', () => {
     for (const changes of [
       {},
       { state: 'running', startedAt: NOW, endsAt: NOW + 9, nodes: ['n1'] },
@@ -201,14 +201,14 @@ describe('a list of the engine', () => {
     expect(advanceLaunch(once, sight({ ...waiting, reason: { ...waiting.reason } }), NOW)).toBe(once);
   });
 
-  test('resets the count of lists without the launch when a list contains it', () => {
+  test('resets the count of lists without the launch when a list contains the launch', () => {
     const listedAt = NOW + 2_000;
     const twice = applyEvents(accepted, { type: 'miss', listedAt }, { type: 'miss', listedAt });
     expect(twice).toMatchObject({ state: 'waiting', missing: 2 });
     expect(advanceLaunch(twice, sight({}), NOW)).toMatchObject({ missing: 0 });
   });
 
-  test('ignores a list without the launch that began before the engine accepted it', () => {
+  test('ignores a list without the launch that started before the engine accepted the launch', () => {
     expect(advanceLaunch(accepted, { type: 'miss', listedAt: NOW + 1_999 }, NOW + 9_000)).toBe(accepted);
     expect(advanceLaunch(accepted, { type: 'miss', listedAt: NOW + 2_000 }, NOW + 9_000).missing).toBe(1);
   });
@@ -225,7 +225,7 @@ describe('a list of the engine', () => {
     });
   });
 
-  test('uses the present time when the engine reports no start', () => {
+  test('uses the current time as the start time when the engine reports no start time', () => {
     expect(advanceLaunch(accepted, sight({ state: 'running' }), NOW)).toMatchObject({ startedAt: NOW });
   });
 });
@@ -273,7 +273,7 @@ describe('the outcome', () => {
     });
   });
 
-  test('names the exit and the id of the engine in the detail', () => {
+  test('names the engine id and the exit in the detail of a failed launch', () => {
     expect(applyEvents(accepted, ended('node_failed')).detail).toBe('The engine reports 7 as node failed');
     expect(applyEvents(accepted, ended('completed')).detail).toBeNull();
   });

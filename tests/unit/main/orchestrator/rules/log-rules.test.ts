@@ -11,7 +11,7 @@ const attempt = (endedAt: number | null): Attempt =>
 const facts = (lastAt: number, isEnded = false) => ({ lastAt, isEnded });
 
 test.each<readonly [title: string, args: Parameters<typeof isLogOver>, isOver: boolean]>([
-  ['its last chunk has arrived', [running, attempt(null), facts(now, true), now], true],
+  ['the last chunk has arrived', [running, attempt(null), facts(now, true), now], true],
   ['the attempt is silent but running', [running, attempt(null), facts(minutesAgo(600)), now], false],
   ['the attempt is running without any log', [running, attempt(null), null, now], false],
   [

@@ -38,7 +38,7 @@ describe('matching a label pattern', () => {
     expect(findMismatches({ labels: { x: '' } })).toHaveLength(1);
   });
 
-  test('matches every valid pattern to itself, and throws for none', () => {
+  test('matches every valid label pattern to itself, and never throws', () => {
     const special = 'ab*?[]{}()+|!@^$.,/\\"\'-'.split('');
     const piece = fc.oneof(fc.constantFrom(...special), fc.string({ maxLength: 2 }));
     const pattern = fc.array(piece, { maxLength: 20 }).map(pieces => pieces.join('').slice(0, 64));
@@ -61,7 +61,7 @@ describe('matching a worker', () => {
     expect(findMismatches({})).toEqual([]);
   });
 
-  test('checks the GPU limit of the local machine', () => {
+  test('returns gpu_limit for a job that uses more GPUs than the limit of the local machine', () => {
     const offering = { gpuCount: 4, gpuLimit: 1 };
     expect(findMismatches({ gpuCount: 1 }, offering)).toEqual([]);
     expect(findMismatches({ gpuCount: 2 }, offering)).toEqual([
@@ -112,7 +112,7 @@ describe('matching a target', () => {
     expect(findMismatches({ target }, { local })).toEqual(expected);
   });
 
-  test('returns a target mismatch before all others', () => {
+  test('returns a target mismatch before all other mismatches', () => {
     const codes = findMismatches({ target: 'local', gpuCount: 2 }).map(({ code }) => code);
     expect(codes).toEqual(['target', 'gpu_count']);
   });
@@ -156,7 +156,7 @@ describe('matching GPUs and agents', () => {
     expect(findMismatches({ vramGb }, { vramGb: offeredGb })).toEqual(expected);
   });
 
-  test('requires the accelerator of the job, if it names one', () => {
+  test('requires the accelerator of the job, if the job names an accelerator', () => {
     expect(findMismatches({ accelerator: 'cuda' }, { accelerator: 'cuda' })).toEqual([]);
     expect(findMismatches({}, { accelerator: 'mps' })).toEqual([]);
     expect(findMismatches({ accelerator: 'cuda' }, { accelerator: 'rocm' })).toEqual([
@@ -167,7 +167,7 @@ describe('matching GPUs and agents', () => {
     ]);
   });
 
-  test('requires an agent that stops the trainer when it loses contact, and that allows the config keys', () => {
+  test('requires an agent that stops trainers without contact, and an agent that allows the config keys', () => {
     expect(findMismatches({ guarded: true }, { guarded: true })).toEqual([]);
     expect(findMismatches({ configKeys: ['output_dir'] }, { configKeys: ['output_dir', 'env'] })).toEqual([]);
     expect(findMismatches({ configKeys: ['env', 'output_dir'] }, { configKeys: ['output_dir'] })).toEqual([
@@ -185,12 +185,12 @@ describe('matching GPUs and agents', () => {
     ['a required trainer and a rig that runs any config', 'kohya', ['command', 'any'], []],
     ['a required trainer that the rig lacks', 'kohya', ['simpletuner', 'command'], ['simpletuner, command']],
     ['a required trainer and a rig without trainers', 'kohya', [], ['none']],
-  ])('matches a job with %s', (_case, trainer, trainers, offered) => {
+  ])('compares the trainers for %s', (_case, trainer, trainers, offered) => {
     const mismatches = offered.map(text => ({ code: 'trainer', wanted: 'kohya', offered: text }));
     expect(findMismatches(trainer === undefined ? {} : { trainer }, { trainers })).toEqual(mismatches);
   });
 
-  test('requires an agent that fetches data, if the job has any', () => {
+  test('requires an agent that fetches data, if the job has data', () => {
     expect(findMismatches({}, { fetchesData: false })).toEqual([]);
     expect(findMismatches({ data: ['cats'] }, { fetchesData: true })).toEqual([]);
     expect(findMismatches({ data: ['cats'] }, { fetchesData: false })).toEqual([
@@ -198,7 +198,7 @@ describe('matching GPUs and agents', () => {
     ]);
   });
 
-  test('requires an agent that fetches files of other jobs, for a job that takes some', () => {
+  test('requires an agent that fetches files of other jobs, if the job has inputs', () => {
     expect(findMismatches({}, { fetchesInputs: false })).toEqual([]);
     expect(findMismatches({ inputs: true }, { fetchesInputs: true })).toEqual([]);
     expect(findMismatches({ inputs: true }, { fetchesInputs: false })).toEqual([

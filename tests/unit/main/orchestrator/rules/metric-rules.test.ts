@@ -21,7 +21,7 @@ const endedAttempt = (n: number, worker: string, outcome: AttemptEnd['outcome'] 
         : { at: 0, outcome, charged: false, cause: null, error: null, exitCode: null, signal: null },
   });
 
-/** Returns the error code when this worker sends points of attempt `n`. The last attempt is the newest. */
+/** Returns the refusal code when `worker` sends points of attempt `n`, or null. The last attempt is the newest. */
 const refusalCode = (attempts: readonly Attempt[], worker: string, n: number): string | null =>
   metricsRefusal(
     { ...makeJob(1), attempt: attempts.at(-1) ?? null },
@@ -40,7 +40,7 @@ describe('accepting points of an attempt', () => {
   });
 
   test.each(['completed', 'failed', 'cancelled', 'requeued'] as const)(
-    'accepts points after the end of the attempt (%s), even beside a newer one',
+    'accepts points after the end of the attempt (%s), even beside a newer attempt',
     outcome => {
       expect(refusalCode([endedAttempt(1, 'w_1', outcome)], 'w_1', 1)).toBeNull();
       expect(
@@ -50,7 +50,7 @@ describe('accepting points of an attempt', () => {
   );
 
   test.each(['given_up', 'withdrawn'] as const)(
-    'refuses points of a %s attempt once a newer one exists',
+    'refuses points of a %s attempt once a newer attempt exists',
     outcome => {
       expect(refusalCode([endedAttempt(1, 'w_1', outcome)], 'w_1', 1)).toBeNull();
       expect(refusalCode([endedAttempt(1, 'w_1', outcome), endedAttempt(2, 'w_2', null)], 'w_1', 1)).toBe(

@@ -28,7 +28,7 @@ const spec = makeSpec({ configName: 'flux-lora' });
 const GiB = 2 ** 30;
 
 describe('jobNotification', () => {
-  test('names the job, its owner and its worker when it completes', () => {
+  test('names the job, its owner and its worker when the job completes', () => {
     const job = makeEnded('completed', { spec, user: 'ana' });
     expect(jobNotification('job.completed', job, () => 'rig-1')).toMatchObject({
       event: 'job_completed',
@@ -71,18 +71,18 @@ describe('jobNotification', () => {
     );
   });
 
-  test('says that the cause is unknown when nothing was reported', () => {
+  test('says that the cause of a failed job is unknown when no cause was reported', () => {
     const job = makePending({ spec, attempt: null });
     expect(jobNotification('job.failed', job, () => null)?.text).toMatch(/: the cause is unknown$/);
   });
 
-  test('requests approval only for a job that needs it', () => {
+  test('requests approval only for a job that needs approval', () => {
     const unapproved = makePending({ spec, approval: 'wanted' });
     expect(jobNotification('job.submitted', unapproved, () => null)?.title).toBe('flux-lora needs approval');
     expect(jobNotification('job.submitted', makePending({ spec }), () => null)).toBeNull();
   });
 
-  test('returns null for other events', () => {
+  test('returns null for a job event without a notification', () => {
     expect(jobNotification('job.running', makeLive('running'), () => null)).toBeNull();
   });
 });
@@ -152,7 +152,7 @@ describe('notifications about jobs without progress', () => {
     expect(trackSteps(new Map(), [makeLive('starting', { attempt })], 0).size).toBe(0);
   });
 
-  test('reports the stall after the number of minutes in the rule, with the last step', () => {
+  test('reports a stalled job after the number of minutes in the rule, with the last step', () => {
     const lastStep = { step: 5, since: 0 };
     expect(stallNotification(jobAt(5), lastStep, 2, 119_999, null)).toBeNull();
     expect(stallNotification(jobAt(5), lastStep, 2, 120_000, 'rig-1')).toMatchObject({
@@ -182,7 +182,7 @@ test.each([
   expect(diskNotification(free, reserve) !== null).toBe(expected);
 });
 
-test('reports a pool only when it has a budget and has used it', () => {
+test('reports a pool only when the pool has used up its budget', () => {
   expect(budgetNotification('gpu', 10, 10)).toMatchObject({ event: 'pool_budget', page: '/pools' });
   expect(budgetNotification('gpu', 9.9, 10)).toBeNull();
   expect(budgetNotification('gpu', 99, null)).toBeNull();

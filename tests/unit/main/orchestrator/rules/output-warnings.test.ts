@@ -22,7 +22,7 @@ const warningCode = (agent: Agent, needs: Partial<Needs>): string | undefined =>
   outputWarnings(makeRig(agent), { trainer: 'simpletuner', configKeys: [], ...needs })[0]?.code;
 
 describe('outputWarnings', () => {
-  it('returns a message with the worker, the fate of its outputs, and a remedy', () => {
+  it('returns a warning that names the worker, what happens to its outputs, and a remedy', () => {
     expect(outputWarnings(makeRig({ protocol: 1 }), { trainer: 'simpletuner', configKeys: [] })).toEqual([
       {
         code: 'outputs_old_worker',
@@ -51,7 +51,7 @@ describe('outputWarnings', () => {
       'outputs_no_folder',
     ],
     [
-      'a command without {output_dir} that takes configs of other trainers',
+      'a command without {output_dir} that accepts configs of other trainers',
       { trainers: anyCommand, outputs: { ...uploadsAll, commandHasOutputDir: false } },
       { trainer: 'kohya' },
       'outputs_no_folder',
@@ -69,7 +69,7 @@ describe('outputWarnings', () => {
       undefined,
     ],
     [
-      'a config with an output folder of its own that the owner allows',
+      'a config with its own output folder that the owner allows',
       { trainers: simpletuner, outputs: uploadsAll, allowedConfigKeys: ['output_dir'] },
       { configKeys: ['output_dir'] },
       'outputs_own_folder',
@@ -96,7 +96,7 @@ describe('outputWarnings', () => {
       { configKeys: ['output_dir'] },
       undefined,
     ],
-  ])('returns the right warning for %s', (_case, agent, needs, code) => {
+  ])('returns the expected output warning for %s', (_case, agent, needs, code) => {
     expect(warningCode(agent, needs)).toBe(code);
   });
 
@@ -110,7 +110,7 @@ describe('warningsAbout', () => {
   const read = { worker: (id: string) => (id === oldRig.id ? oldRig : null) } as unknown as Read;
   const job = makePending({ spec: makeSpec({ requirements: makeNeeds({ trainer: 'simpletuner' }) }) });
 
-  it('returns no warning without a worker and for a deleted worker', () => {
+  it('returns no warning for a job without a worker, and for a deleted worker', () => {
     expect(warningsAbout(read, null, job)).toEqual([]);
     const deleted = { worker: () => null } as unknown as Read;
     expect(warningsAbout(deleted, oldRig.id, job)).toEqual([]);

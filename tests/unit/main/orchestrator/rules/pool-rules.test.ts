@@ -13,7 +13,7 @@ import { NOW } from '../builders.ts';
 import { makeLaunch, makePool } from '../pool-builders.ts';
 
 describe('the backoff after a temporary refusal', () => {
-  // Refuses this many orders, each at the end of the last backoff, and returns the durations of the backoffs.
+  // Refuses `count` orders, each at the end of the last backoff. Returns the durations of the backoffs.
   const backoffDurations = (share: number, count: number): readonly number[] => {
     let pool = makePool();
     let now = NOW;
@@ -45,7 +45,7 @@ describe('the backoff after a temporary refusal', () => {
     );
   });
 
-  test('counts refusals that arrive during the backoff as one', () => {
+  test('counts refusals that arrive during the backoff as one refusal', () => {
     const first = makePool({}, { backoff: backoffAfter(makePool(), NOW, 1) });
     expect(backoffAfter(first, NOW + 5, 1)).toBe(first.backoff);
     expect(backoffAfter(first, NOW + 30_000, 1)).toEqual({ refusals: 2, until: NOW + 90_000 });
@@ -64,11 +64,11 @@ describe('a launch that never joined', () => {
     [{ ...ended, joinedAt: 7 }, false],
     [{ ...ended, startedAt: null }, false],
     [{ ...ended, state: 'running' as const }, false],
-  ])('decides whether a launch started and ended without a worker (%#)', (launch, expected) => {
+  ])('decides whether a launch started, but ended before its worker joined (case %#)', (launch, expected) => {
     expect(isNeverJoined(launch)).toBe(expected);
   });
 
-  test('pauses the pool with a reason after the third such launch in a row', () => {
+  test('pauses the pool with a reason after the third launch in a row that never joined', () => {
     const once = countNeverJoined(makePool(), ended, NOW);
     const twice = countNeverJoined(once, ended, NOW);
     expect([once, twice]).toMatchObject([
@@ -89,7 +89,7 @@ describe('a launch that never joined', () => {
   });
 });
 
-test('remembers the newest refusal of each kind of machine', () => {
+test('stores the newest refusal of each kind of machine', () => {
   const once = markImpossible(makePool(), makeLaunch(), 'no GPUs', 1);
   const twice = markImpossible(once, makeLaunch({ gpus: 2 }), 'too many', 2);
   const thrice = markImpossible(twice, makeLaunch({ nodes: 2 }), 'too many machines', 3);
@@ -100,7 +100,7 @@ test('remembers the newest refusal of each kind of machine', () => {
   ]);
 });
 
-test('uses 120 s of notice unless the pool has its own', () => {
+test('uses a notice of 120 s unless the pool sets another notice', () => {
   expect(noticeMsOf(makePool())).toBe(120_000);
   expect(noticeMsOf(makePool({ notice_s: 30 }))).toBe(30_000);
 });
@@ -113,7 +113,7 @@ describe('hours', () => {
     ['2026-01-07T09:00:00Z', true],
     ['2026-01-07T16:59:59Z', true],
     ['2026-01-07T17:00:00Z', false],
-  ])('includes the first minute of the hours and excludes the last (%s)', (time, expected) => {
+  ])('includes the start of the hours and excludes their end (%s)', (time, expected) => {
     expect(isWithin(makeHours('09:00', '17:00'), Date.parse(time))).toBe(expected);
   });
 

@@ -39,14 +39,14 @@ test.each<[PoolBlocker, string]>([
     { code: 'spill_over', afterMs: 1_001 },
     'The pool orders a machine in 2 s if no other worker takes the job (after_s)',
   ],
-])('describes the blocker %#', (blocker, text) => {
+])('describes the pool blocker %j', (blocker, text) => {
   expect(describePoolBlocker(blocker, iso)).toBe(text);
 });
 
 const launch = makeLaunch({ orderedAt: 0 });
 const start = 'Requested from pool gpu at 1970-01-01T00:00:00';
 
-test('describes a request with the engine, its id, its reason and its expected start', () => {
+test('describes a requested launch with its engine, id, reason and expected start', () => {
   const waiting = makeLaunch({
     ...launch,
     state: 'waiting',
@@ -63,7 +63,7 @@ test('describes a request with the engine, its id, its reason and its expected s
   expect(describeRequest(makePool(), waiting, iso)).toContain('(id 1234)');
 });
 
-test('describes a request by its detail or its state when the engine gives no reason', () => {
+test('describes a requested launch by its detail or its state when the engine reports no reason', () => {
   expect(describeRequest(makePool(), { ...launch, detail: 'QOS limit' }, iso)).toBe(`${start}: QOS limit`);
   for (const state of LaunchState.options)
     expect(describeRequest(makePool(), { ...launch, state }, iso)).toMatch(/: [a-z][a-z ,]+$/);

@@ -23,7 +23,7 @@ const predictWorkers = (outlook: Outlook<Rig>): readonly string[] | null =>
   predictPlacement(outlook)?.workers.map(({ name }) => name) ?? null;
 
 describe('predictPlacement', () => {
-  test('names the workers that the job would take after the jobs ahead', () => {
+  test('returns the workers that the job would take after the jobs ahead', () => {
     const workers = [makeRig('a', 10), makeRig('b', 30), makeRig('c', 20)];
     expect(predictWorkers({ workers, job: fitsAll, ahead: [fitsAll], runMs: 100 })).toEqual(['c']);
     expect(predictWorkers({ workers, job: { ...fitsAll, count: 2 }, ahead: [], runMs: 100 })).toEqual([
@@ -61,7 +61,7 @@ describe('predictPlacement', () => {
     expect(predictStart({ workers, job: fitsOnly('a'), ahead, runMs: 100 })).toBe(10);
   });
 
-  test('predicts no start without a worker that becomes idle', () => {
+  test('predicts no start without a fitting worker', () => {
     expect(predictStart({ workers: [], job: fitsAll, ahead: [], runMs: 100 })).toBeNull();
     expect(predictStart({ workers: [makeRig('a')], job: fitsOnly('b'), ahead: [], runMs: 100 })).toBeNull();
   });
@@ -90,7 +90,7 @@ describe('predictPlacement for jobs on several workers', () => {
     expect(predictStart({ workers, job: { ...fitsAll, count: 4 }, ahead: [], runMs: null })).toBeNull();
   });
 
-  test('keeps all workers of such a job busy until it ends', () => {
+  test('keeps all workers of a job on several workers busy until the job ends', () => {
     const workers = [makeRig('a', 10), makeRig('b', 30), makeRig('c', 50)];
     const starts = [1, 2].map(count =>
       predictStart({ workers, job: fitsAll, ahead: Array.from({ length: count }, () => pair), runMs: 100 }),
@@ -112,7 +112,7 @@ describe('predictStart for arbitrary fleets', () => {
     .array(fc.nat(1000), { minLength: 1, maxLength: 4 })
     .map(free => free.map((freeInMs, index) => makeRig(names[index] ?? 'a', freeInMs)));
   const anyNames = fc.subarray([...names], { minLength: 1 });
-  // An unknown start counts as later than any other.
+  // An unknown start counts as later than any known start.
   const toNumber = (start: number | null): number => start ?? Number.POSITIVE_INFINITY;
 
   test('never predicts an earlier start for one more job ahead', () => {

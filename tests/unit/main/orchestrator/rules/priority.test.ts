@@ -15,7 +15,7 @@ import { freezeDeep, makeAttempt, makeLive, makePending, NOW } from '../builders
 
 const hourMs = 3_600_000;
 
-// Returns the rank after that many hours of waiting, with one boost check per hour.
+// Returns the rank after `hours` hours of waiting, with one boost check per hour.
 function after(hours: number, rank: Rank): Rank {
   let current = rank;
   for (let hour = 1; hour <= hours; hour += 1) current = boosted(current, NOW + hour * hourMs);
@@ -57,7 +57,7 @@ describe('boosted', () => {
     );
   });
 
-  test('boosts once per hour, exactly at the hour', () => {
+  test('boosts a job once per hour of waiting, exactly on time', () => {
     const rank = freezeDeep(freshRank(priorities.normal, 7, NOW));
     expect(boosted(rank, NOW + hourMs - 1)).toBe(rank);
     const first = boosted(rank, NOW + hourMs);
@@ -75,7 +75,7 @@ describe('boosted', () => {
     expect(boosted(second, late)).toBe(second);
   });
 
-  test('never lowers the level by waiting, and never exceeds critical', () => {
+  test('never lowers the level of a waiting job, and never raises the level above critical', () => {
     fc.assert(
       fc.property(priority, fc.nat({ max: 8 }), (initial, hours) => {
         const before = after(hours, freshRank(initial, 7, NOW));
@@ -99,7 +99,7 @@ describe('toTop', () => {
     );
   });
 
-  test('ranks the job that was moved to the top last first', () => {
+  test('ranks the most recently moved job first', () => {
     const first = toTop(freshRank(50, 7, NOW), 0);
     const second = toTop(freshRank(0, 7, NOW), first.top);
     const movedAgain = toTop(first, second.top);
@@ -108,7 +108,7 @@ describe('toTop', () => {
     expect(movedAgain.level).toBeGreaterThan(second.level);
   });
 
-  test('loses the top position and the boosts when the priority is set', () => {
+  test('removes the top position and the boosts when the priority is set', () => {
     const rank = toTop(after(2, freshRank(10, 7, NOW)), 4);
     expect(rank).toMatchObject({ boosts: 2, top: 5 });
     expect(freshRank(20, 7, NOW + hourMs)).toEqual({
@@ -144,7 +144,7 @@ describe('rank of a requeued job', () => {
   };
 
   test.each(['starting', 'running', 'recovering'] as const)(
-    'restarts waiting when a %s job is requeued',
+    'restarts the boost period when a %s job is requeued',
     status => {
       const job = makeLive(status, { rank: boostedRank });
       expect(applyEvent(job, { type: 'vanished' })).toMatchObject({

@@ -19,7 +19,7 @@ const makeTrial = (job: string, changes: Partial<Trial> = {}): Trial => ({
 
 const ids = (...names: readonly string[]) => names.map(jobId);
 
-// Returns the strikes and verdicts of consecutive ends, for a worker that is not quarantined.
+// Returns the strikes and verdicts after the ends of consecutive jobs on a worker that is not quarantined.
 function planAll(...trials: readonly Trial[]): readonly string[] {
   let strikes = ids();
   return trials.map(trial => {
@@ -29,7 +29,7 @@ function planAll(...trials: readonly Trial[]): readonly string[] {
   });
 }
 
-// Returns what an end does to a worker with one strike.
+// Returns the effect of the end of a job on a worker with one strike.
 const verdictOn = (trial: Partial<Trial>): string => {
   const plan = planQuarantine(ids('j1'), false, makeTrial('j2', trial));
   if (plan.verdict === 'clear') {
@@ -96,7 +96,7 @@ describe('planQuarantine by cause', () => {
 });
 
 describe('planQuarantine during a trial', () => {
-  test('quarantines again after one strike, even by a job that had one before', () => {
+  test('quarantines a worker again after one strike, even by a job that already has a strike', () => {
     for (const job of ['j3', 'j4']) {
       const plan = planQuarantine(ids('j1', 'j2', 'j3'), true, makeTrial(job));
       expect(plan.verdict).toBe('quarantine');
@@ -110,14 +110,14 @@ describe('planQuarantine during a trial', () => {
     expect(planQuarantine(ids('j1', 'j2', 'j3'), true, started)).toEqual({ strikes: [], verdict: 'clear' });
   });
 
-  test('changes nothing when the end reveals nothing about the worker', () => {
+  test('changes nothing when the end of the trial job reveals nothing about the worker', () => {
     const lost = makeTrial('j4', { cause: 'worker_lost' });
     const before = ids('j1', 'j2', 'j3');
     expect(planQuarantine(before, true, lost)).toEqual({ strikes: before, verdict: 'unchanged' });
   });
 });
 
-test('keeps at most three different strikes and quarantines only at three', () => {
+test('keeps at most three different strikes, and quarantines a worker only at three strikes', () => {
   const anyTrial = fc.record({
     jobId: fc.constantFrom(...ids('j1', 'j2', 'j3', 'j4', 'j5')),
     cause: fc.option(fc.constantFrom(...FailureCause.options)),

@@ -9,7 +9,7 @@ import { freshRank, toTop } from '../../../../../main/orchestrator/rules/queue-r
 import { NOW } from '../builders.ts';
 
 describe('spreadInto', () => {
-  test('puts the job in the middle of its neighbours, which keep their turns', () => {
+  test('puts a job between its neighbours without changing their turns', () => {
     expect(spreadInto({ below: [1, 0], above: [2, 3] })).toEqual({ turn: 1.5, below: [], above: [] });
   });
 
@@ -52,13 +52,13 @@ describe('boundaryBetween', () => {
     ['two jobs of one priority', normal, freshRank(10, 9, NOW), null],
     ['jobs of two priorities', normal, high, 'priority'],
     ['two jobs at the top', first, second, null],
-    ['a job and one at the top', normal, first, 'target_is_top'],
-    ['a job at the top and another', first, normal, 'job_is_top'],
+    ['a job and a job at the top', normal, first, 'target_is_top'],
+    ['a job at the top and another job', first, normal, 'job_is_top'],
   ])('returns the boundary between %s', (_case, job, target, boundary) => {
     expect(boundaryBetween(job, target)).toBe(boundary);
   });
 
-  test('ranks a job beside another one at the top', () => {
+  test('ranks a job beside another job at the top', () => {
     expect(rankBeside(second, first, 3.5)).toEqual({ ...second, top: 2, level: first.level, turn: 3.5 });
   });
 });

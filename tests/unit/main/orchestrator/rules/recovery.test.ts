@@ -14,7 +14,7 @@ const times = timesFrom(120_000);
 // The clock starts above zero, so that no deadline is accidentally relative to zero.
 const START = 7_000_000;
 
-// The last contact of the worker was at START by default.
+// Creates a worker whose last contact was at START by default.
 const makeWatched = (
   changes: Partial<WatchedWorker> & { readonly contactAt?: number } = {},
 ): WatchedWorker => {
@@ -78,7 +78,7 @@ test('derives all intervals for T = 120 s', () => {
   });
 });
 
-test('shortens all intervals for a shorter T, and keeps heartbeats at 30 s for a longer one', () => {
+test('shortens the intervals for a shorter T, and keeps heartbeats at 30 s for a longer T', () => {
   expect(timesFrom(4_000)).toMatchObject({
     heartbeatMs: 1_000,
     stopGraceMs: 1_000,
@@ -122,7 +122,7 @@ describe('planning for a silent worker', () => {
     expect(planAt(1e9, makeWatched({ gone: true }))).toEqual({ due: [], nextIn: null });
   });
 
-  test('respects a longer timeout of a single worker', () => {
+  test('applies a longer heartbeat timeout to a single worker', () => {
     const withLongerTimeout = makeWatched({ id: workerId('w2'), offlineAt: START + 900_000 });
     expect(planAt(120_000, makeWatched(), withLongerTimeout)).toEqual({
       due: ['offline w1'],
@@ -180,7 +180,7 @@ describe('planning for an unclaimed offer', () => {
     expect(planAt(dueAt + 1, workerWithOffer(sent))).toEqual({ due: [action], nextIn: 120_000 });
   });
 
-  test('withdraws an offer on schedule that could not be sent', () => {
+  test('withdraws an unsent offer on schedule', () => {
     expect(planAt(45_999, workerWithOffer(0))).toEqual({ due: [], nextIn: 46_000 });
     expect(planAt(46_000, workerWithOffer(0)).due).toEqual(['withdraw_offer w1 j1']);
   });
@@ -199,7 +199,8 @@ describe('planning for an unclaimed offer', () => {
 });
 
 describe('planning a stop', () => {
-  // The deadlines that count in each status. In the others, the worker is not in contact, or a stop was sent already.
+  // The deadlines that apply in each status. Other deadlines do not apply, because the worker is not in contact, or
+  // because a stop was already sent.
   const countingDeadlines: Readonly<Record<LiveStatus, readonly string[]>> = {
     dispatched: ['drain'],
     starting: ['timeout', 'drain'],
@@ -235,7 +236,7 @@ describe('planning a stop', () => {
 });
 
 describe('planning a removal', () => {
-  test('removes an offline worker at its time', () => {
+  test('plans the removal of an offline worker at its removal time', () => {
     const worker = makeWatched({ gone: true, removeAt: START + 3_600_000 });
     expect(planAt(3_599_999, worker)).toEqual({ due: [], nextIn: 3_600_000 });
     expect(planAt(3_600_000, worker)).toEqual({ due: ['remove w1'], nextIn: null });

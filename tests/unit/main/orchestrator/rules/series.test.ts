@@ -17,12 +17,12 @@ const sample = (n: number, value: number | null = n): Sample => ({ step: n, ms: 
 const samples = (count: number): readonly Sample[] => Array.from({ length: count }, (_, n) => sample(n));
 const wholeRange: Range = { fromStep: null, toStep: null, fromMs: null, toMs: null };
 
-// Adds samples as the store does, in portions of any size.
-function buildCurve(portions: readonly (readonly Sample[])[], limit = maxBuckets): readonly Bucket[] {
+// Adds samples like the store, in batches of any size.
+function buildCurve(batches: readonly (readonly Sample[])[], limit = maxBuckets): readonly Bucket[] {
   let buckets: readonly Bucket[] = [];
   let width = 1;
-  for (const portion of portions) {
-    const halved = halve(grow(buckets, portion, width), limit);
+  for (const batch of batches) {
+    const halved = halve(grow(buckets, batch, width), limit);
     buckets = halved.buckets;
     width *= halved.widened;
   }
@@ -124,33 +124,33 @@ describe('building a curve', () => {
 
   test('keeps the single spike of a long curve in bounded space', () => {
     const day = 86_400;
-    const portions = Array.from({ length: 7 }, (_, n) =>
+    const batches = Array.from({ length: 7 }, (_, n) =>
       Array.from({ length: day }, (__, second) =>
         sample(n * day + second, n === 3 && second === 5 ? 1e6 : 1),
       ),
     );
-    const buckets = buildCurve(portions);
+    const buckets = buildCurve(batches);
     expect(buckets.length).toBeLessThanOrEqual(maxBuckets);
     expect(buckets.length).toBeGreaterThanOrEqual(maxBuckets / 2);
     expect(buckets.filter(({ max }) => max === 1e6)).toHaveLength(1);
     expect(thin(buckets, 50).filter(({ max }) => max === 1e6)).toHaveLength(1);
   });
 
-  test('loses no value however samples are split into portions', () => {
+  test('loses no value however samples are split into batches', () => {
     const value = fc.option(fc.integer({ min: -1_000, max: 1_000 }), { freq: 10 });
     fc.assert(
       fc.property(
         fc.array(fc.array(value, { maxLength: 40 }), { maxLength: 12 }),
         fc.integer({ min: 2, max: 16 }),
         fc.integer({ min: 1, max: 20 }),
-        (valuesOfPortions, limit, points) => {
+        (valuesOfBatches, limit, points) => {
           let n = 0;
-          const portions = valuesOfPortions.map(values => values.map(number => sample((n += 1), number)));
-          const allSamples = portions.flat();
+          const batches = valuesOfBatches.map(values => values.map(number => sample((n += 1), number)));
+          const allSamples = batches.flat();
           const numbers = allSamples.flatMap(({ value: number }) => number ?? []);
-          const curve = buildCurve(portions, limit);
+          const curve = buildCurve(batches, limit);
           expect(curve.length).toBeLessThanOrEqual(limit);
-          // The result must equal that of adding the samples one by one.
+          // The result must equal the result of adding the samples one by one.
           expect(curve.map(({ count, gaps }) => count + gaps)).toEqual(
             buildCurve(
               allSamples.map(single => [single]),
@@ -188,7 +188,7 @@ test('splits buckets into pages of fixed size', () => {
   expect(pagesOf(buckets).flat()).toEqual(buckets);
 });
 
-test('reduces a curve to the requested number of buckets, and does not change a shorter one', () => {
+test('reduces a curve to the requested number of buckets, and does not change a shorter curve', () => {
   const buckets = grow([], samples(10), 1);
   expect(thin(buckets, 10)).toBe(buckets);
   expect(thin(buckets, 3).map(({ count }) => count)).toEqual([3, 3, 4]);

@@ -37,14 +37,18 @@ describe('prepareSweep', () => {
     expect(found[0]?.notes).toBeNull();
   });
 
-  it('begins the names with the name in the request', async () => {
+  it('starts the name of each job with the name in the request', async () => {
     const [first] = valueOf(await drafts({ config: {}, name: 'n', notes: 'why' }));
     expect(first).toMatchObject({ spec: { about: { name: 'n lr=2' } }, notes: 'why' });
   });
 
   it.each<[string, object, string]>([
     ['whose config cannot be loaded', { config_name: 'lost' }, 'config_not_found'],
-    ['with a key that leads nowhere', { config: {}, sweep: [{ key: 'a.b', values: [1] }] }, 'config_invalid'],
+    [
+      'with a key that the config does not have',
+      { config: {}, sweep: [{ key: 'a.b', values: [1] }] },
+      'config_invalid',
+    ],
     [
       'with a value that the config cannot have',
       { config: {}, sweep: [{ key: 'num_processes', values: ['two'] }] },

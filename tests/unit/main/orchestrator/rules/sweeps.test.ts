@@ -82,7 +82,7 @@ describe('sweepName', () => {
     expect(sweepName('f', { 'a.lr': 1, 'b.lr': 2 })).toBe('f a.lr=1 b.lr=2');
   });
 
-  it('shortens the base before the values, and always returns a valid name', () => {
+  it('shortens the base name before the values, and always returns a valid name', () => {
     const long = sweepName('b'.repeat(700), { lr: 'x\ny'.repeat(5) });
     expect(long).toHaveLength(120);
     expect(long).toMatch(/^b+ lr=x yx y/);

@@ -24,7 +24,7 @@ const refused = (...args: Parameters<typeof points>) => {
 };
 
 describe('templatePoints', () => {
-  it('varies values that the template asks for, and other values of its config', () => {
+  it('varies parameters of the template, and other values of its config', () => {
     const outcome = points([axis('lr', '2', 3), axis('nested.rank', 8)], {
       values: { flavour: 'hot' },
       tags: ['u'],
@@ -60,13 +60,13 @@ describe('templatePoints', () => {
     ['a value of another type', [axis('lr', 'fast')], 'lr: expected a number, not "fast"'],
     ['a value beyond the limits', [axis('lr', 1, 11)], 'lr: expected at most 10, not 11'],
     ['an empty value', [axis('flavour', ' ')], 'flavour: a value is required, not " "'],
-    ['no value', [axis('flavour', null)], 'flavour: a value is required, not null'],
+    ['a null value', [axis('flavour', null)], 'flavour: a value is required, not null'],
     ['the same number twice', [axis('lr', 1, '1.0')], 'lr: the value 1 is given twice'],
     ['a secret', [axis('hub_token', 'a', 'b')], 'hub_token: a sweep cannot vary a secret'],
-    ['a key that leads nowhere', [axis('a.b', 1)], 'no value "a.b" to vary'],
-  ])('refuses %s', (_what, sweep, text) => expect(refused(sweep)?.detail).toContain(text));
+    ['a key that the config does not have', [axis('a.b', 1)], 'no value "a.b" to vary'],
+  ])('refuses a sweep over %s', (_what, sweep, text) => expect(refused(sweep)?.detail).toContain(text));
 
-  it('refuses a value that the template does not ask for', () =>
+  it('refuses a value that is not a parameter of the template', () =>
     expect(refused([axis('lr', 1)], { values: { seed: 1 } })?.detail).toBe(
       'seed: the template does not ask for this value',
     ));
@@ -88,7 +88,7 @@ describe('templatePoints', () => {
     expect(refused([sizes], {}, file)?.detail).toContain('The file is too large');
   });
 
-  it('accepts either one value or several for a key', () => {
+  it('refuses a key that has both one value and several values', () => {
     const both = TemplateSweep.safeParse({ sweep: [axis('lr', 1, 2)], values: { lr: 1 } });
     expect(both.error?.issues).toMatchObject([{ path: ['values'] }]);
   });

@@ -11,7 +11,7 @@ import { makeJob } from '../../../../contract/store/builders.ts';
 
 const submission = (fields: object) => SubmitRequest.parse({ config: {}, ...fields });
 const parameters = (...list: readonly object[]) => list.map(fields => TemplateParameter.parse(fields));
-// Returns the stored submission of a template, or why it is refused.
+// Returns the stored submission of a template, or the reason for its refusal.
 const check = (fields: object, ...parameterList: readonly object[]) => {
   const outcome = checkTemplate(submission(fields), parameters(...parameterList));
   return outcome.ok ? outcome.value : outcome.refusal.detail;
@@ -62,8 +62,13 @@ describe('checkTemplate', () => {
       'config.name is missing',
     ],
     ['a large config', { config: { text: 'x'.repeat(300_000) } }, [], 'too large'],
-    ['a value without a place', { config: {} }, [{ key: 'config.lr' }], 'no value "config.lr"'],
-  ])('refuses %s', (_case, fields, parameterList, detail) => {
+    [
+      'a parameter without a place in the config',
+      { config: {} },
+      [{ key: 'config.lr' }],
+      'no value "config.lr"',
+    ],
+  ])('refuses a template with %s', (_case, fields, parameterList, detail) => {
     expect(check(fields, ...parameterList)).toContain(detail);
   });
 });
@@ -81,7 +86,7 @@ describe('filledSubmission', () => {
     return outcome.ok ? outcome.value : outcome.refusal;
   };
 
-  it('returns the submission of the job', () =>
+  it('returns the submission with the filled-in values', () =>
     expect(fill({ lr: '1e-4' })).toMatchObject({ config: { lr: 1e-4 }, gpu_count: 1 }));
 
   it('lists every invalid value', () => {
@@ -140,7 +145,7 @@ describe('submissionOfJob', () => {
 });
 
 describe('withBundle', () => {
-  it('adds the config and its files', () =>
+  it('adds a config and its files to a submission', () =>
     expect(withBundle(submission({}), { config: { a: 1 }, dataloader: { b: 1 }, files: {} })).toEqual(
       submission({ config: { a: 1 }, dataloader: { b: 1 } }),
     ));

@@ -42,11 +42,11 @@ describe('refusal of an update', () => {
     expect(updateRefusal(subject, offered)).toBe(refusal);
   });
 
-  test('refuses no update for its program before the programs have been read', () => {
+  test('refuses no update because of its program before the offered programs have been read', () => {
     expect(updateRefusal(makeRig({}), { version: '1.1.0', programs: null })).toBeNull();
   });
 
-  test('has a sentence for each code, and one for success', () => {
+  test('has a sentence for each refusal code, and for an accepted update', () => {
     for (const code of UpdateRefusal.options) expect(updateText(code, '1.1.0')).toMatch(/^It|^Its|^The/);
     expect(updateText(null, '1.1.0')).toBe('It will be updated to 1.1.0');
   });
@@ -87,14 +87,14 @@ const makeUpdating = (
   ...changes,
 });
 
-// The planned actions as text.
+// Returns the planned actions as text.
 const planActions = (workers: readonly UpdatingWorker[], now = 0) =>
   planUpdates(workers, now).map(({ kind, id }) => `${kind} ${id}`);
 
 const states = UpdateState.options;
 
 describe('plan of updates', () => {
-  test('starts as many workers as may restart at the same time', () => {
+  test('starts as many updates as workers may restart at the same time', () => {
     expect(planActions([makeUpdating('a'), makeUpdating('b')])).toEqual(['start a']);
     expect(planActions([makeUpdating('a', { atOnce: 2 }), makeUpdating('b', { atOnce: 2 })])).toEqual([
       'start a',
@@ -103,7 +103,7 @@ describe('plan of updates', () => {
     expect(planActions([makeUpdating('a', { state: 'restarting' }), makeUpdating('b')])).toEqual([]);
   });
 
-  test('offers no jobs to a busy worker, and starts the update of idle workers first', () => {
+  test('lets a busy worker finish its job, and starts the update of idle workers first', () => {
     expect(planActions([makeUpdating('a', {}, { isBusy: true }), makeUpdating('b')])).toEqual([
       'wait a',
       'start b',
@@ -111,11 +111,11 @@ describe('plan of updates', () => {
     expect(planActions([makeUpdating('a', { state: 'waiting' }, { isBusy: true })])).toEqual([]);
   });
 
-  test('starts a worker that has waited for its job before those that still take jobs', () => {
+  test('starts the update of a worker that has waited for its job before workers that still take jobs', () => {
     expect(planActions([makeUpdating('a'), makeUpdating('b', { state: 'waiting' })])).toEqual(['start b']);
   });
 
-  test('starts a busy worker immediately when the request says "now"', () => {
+  test('starts the update of a busy worker immediately when the request says "now"', () => {
     expect(planActions([makeUpdating('a', { when: 'now' }, { isBusy: true })])).toEqual(['start a']);
   });
 
@@ -128,7 +128,7 @@ describe('plan of updates', () => {
     ]);
   });
 
-  test('skips a worker that is offline at its turn', () => {
+  test('stops the update of a worker that is offline at its turn', () => {
     expect(planActions([makeUpdating('a', {}, { isOffline: true }), makeUpdating('b')])).toEqual([
       'stop a',
       'start b',
@@ -146,11 +146,11 @@ describe('plan of updates', () => {
     expect(planActions([makeUpdating('a', { ...active, startedAt: null })], updateLimitMs)).toEqual([]);
   });
 
-  test('treats an update as under way until it has failed or was stopped', () => {
+  test('treats an update as under way until the update has failed or was stopped', () => {
     expect(states.filter(state => isUnderWay(makeUpdate({ state })))).toEqual(states.slice(0, 4));
   });
 
-  test('keeps jobs from a worker only while it waits for its job or restarts', () => {
+  test('dispatches no job to a worker while its update waits for a job, downloads or restarts', () => {
     expect(takesNoJobs(null)).toBe(false);
     expect(takesNoJobs(undefined)).toBe(false);
     expect(states.filter(state => takesNoJobs(makeUpdate({ state })))).toEqual([

@@ -14,7 +14,7 @@ const currentAttempt = attemptId('a1');
 const minuteMs = 60_000;
 const dayMs = 24 * 60 * minuteMs;
 
-// Returns why an upload of this attempt is refused, or null.
+// Returns why an upload of `attempt` is refused, or null.
 const findRefusal = (
   job: Job | null,
   facts: { readonly outstanding?: Outstanding; readonly openedAt?: number; readonly now?: Now } = {},
@@ -72,7 +72,7 @@ describe('uploads of an attempt', () => {
     [0, true],
     [10 * minuteMs, true],
     [10 * minuteMs + 1, false],
-  ])('decides about an upload %s ms after its window opened: %s', (sinceMs, isAllowed) => {
+  ])('decides whether an upload is allowed %s ms after its window opened: %s', (sinceMs, isAllowed) => {
     const job = makeEnded('completed', { endedAt: NOW });
     // The wall clock was set back by an hour.
     const now = { wall: NOW - 60 * minuteMs, mono: 5_000 + sinceMs };
@@ -114,7 +114,7 @@ describe('uploads of an attempt', () => {
 });
 
 describe('createUploadWindows', () => {
-  test('keeps the first opening of a window, and drops the oldest beyond 20,000', () => {
+  test('keeps the first opening of an upload window, and drops the oldest window beyond 20,000', () => {
     const windows = createUploadWindows();
     windows.open(currentAttempt, 1);
     windows.open(currentAttempt, 2);

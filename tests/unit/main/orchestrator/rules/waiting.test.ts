@@ -294,7 +294,7 @@ describe('judging a worker', () => {
     });
   });
 
-  test('distinguishes a disconnected worker from a silent one', () => {
+  test('distinguishes a disconnected worker from a silent worker', () => {
     const disconnected: Candidate = {
       ...makeCandidate('idle'),
       ineligibilityReasons: [{ code: 'offline', why: 'goodbye' }],
@@ -347,12 +347,12 @@ describe('a job that needs two workers at the same time', () => {
   });
   const [idle, busy, offline] = [candidate('idle'), candidate('quarantined'), candidate('offline')];
 
-  test('judges the job as unsatisfiable until two workers fit it, or one with two machines', () => {
+  test('judges a job for two workers as unsatisfiable unless two workers fit, or one worker with two machines', () => {
     const decide = (candidates: readonly Candidate[]) => isUnsatisfiable(judge(pair, candidates), 2);
     expect([[], [idle], [idle, offline], [twoMachines]].map(decide)).toEqual([true, true, false, false]);
   });
 
-  test('counts the workers that are free for the job', () => {
+  test('counts the workers that are free for a job that needs two workers', () => {
     const gather = (candidates: readonly Candidate[]) => gatheringOf(judge(pair, candidates), 2);
     expect(gather([idle, busy])).toEqual({ free: 1, wanted: 2 });
     expect(gather([busy, offline])).toEqual({ free: 0, wanted: 2 });
@@ -363,7 +363,7 @@ describe('a job that needs two workers at the same time', () => {
   test.each([
     [0, 'Needs 2 workers at the same time, and 0 of them are free. It starts when all are'],
     [1, 'Needs 2 workers at the same time, and 1 of them is free. It starts when all are'],
-  ])('explains the wait while %i of the workers are free', (free, text) => {
+  ])('explains the wait of a job for two workers while %i of them are free', (free, text) => {
     expect(describeGathering({ free, wanted: 2 })).toBe(text);
   });
 });

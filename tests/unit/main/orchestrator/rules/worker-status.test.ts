@@ -14,7 +14,7 @@ const now = 900_000;
 
 // Facts as flags and numbers. The defaults describe an idle worker.
 interface Flags {
-  /** It has never registered, and may still be connecting. */
+  /** The worker has never registered, and may still be connecting. */
   readonly awaited?: boolean;
   readonly registered?: boolean;
   readonly gone?: 'goodbye' | 'silent';
@@ -24,7 +24,7 @@ interface Flags {
   readonly holdsAttempt?: boolean;
   readonly settlingMs?: number;
   readonly streaming?: boolean;
-  /** An attempt has ended here since the agent started. */
+  /** An attempt has ended on the worker since the agent started. */
   readonly served?: boolean;
   readonly persistent?: boolean | null;
   readonly quarantined?: boolean;
@@ -75,7 +75,7 @@ test('returns idle for a connected worker with a stream and no job', () => {
   expect(statusFrom({})).toBe('idle');
 });
 
-// The rules in their order: each one takes precedence over all later ones.
+// The rules in order. Each rule takes precedence over all later rules.
 const rules: readonly (readonly [flags: Flags, status: string])[] = [
   [{ registered: false }, 'offline: never_registered'],
   [{ gone: 'goodbye' }, 'offline: goodbye'],
@@ -122,7 +122,7 @@ describe('boundaries of the worker status', () => {
     expect(statusFrom({ contacted: false })).toBe('offline: silent');
   });
 
-  test('keeps an offline worker silent even if its last contact looks recent', () => {
+  test('keeps a worker that was marked as silent offline even if its last contact looks recent', () => {
     expect(statusFrom({ gone: 'silent' })).toBe('offline: silent');
   });
 });
@@ -137,12 +137,12 @@ describe('an agent that leaves after its job', () => {
     expect(statusFrom({ served: false, persistent })).toBe('idle');
   });
 
-  test('treats a worker without an agent as one that leaves', () => {
+  test('treats a worker without an agent as leaving after its job', () => {
     expect(leavesAfterJob(makeWorker({ agent: null }))).toBe(true);
   });
 });
 
-test("prefers the admin's labels to the agent's", () => {
+test("prefers the admin's labels to the agent's labels", () => {
   const agent = makeAgent({ labels: { gpu: 'a100', rack: '4' } });
   expect(labelsOf(makeWorker({ agent, labels: { gpu: 'h100', team: 'nlp' } }))).toEqual({
     gpu: 'h100',
@@ -159,7 +159,7 @@ function mergeFlags(selectedRules: typeof rules): Flags {
 }
 
 describe('ineligibilityReasonsOf', () => {
-  test('keeps jobs from a worker that is being updated, and shows why it is idle', () => {
+  test('returns updating for a worker that is being updated, and shows updating as the status reason', () => {
     const facts = factsFrom({});
     const update = makeUpdate({ state: 'restarting' });
     const updating = { ...facts, worker: { ...facts.worker, update } };

@@ -94,7 +94,7 @@ test('includes the current state of the changed object in an event', async () =>
   });
 });
 
-test('includes the worker in job events, except in those that do not change it', async () => {
+test('includes the worker in job events, except in events that do not change the worker', async () => {
   const fleet = await openFleet();
   const rig = await fleet.addIdleWorker();
   const received: (readonly [string, string | undefined])[] = [];
@@ -215,7 +215,7 @@ test.each([1_000, 1e15, Number.POSITIVE_INFINITY])(
   },
 );
 
-test('sends one reset for a number whose next events were deleted', async () => {
+test('sends one reset to a reader whose next events were deleted', async () => {
   const storeFile = join(openFolder(), 'trainyard.db');
   const fleet = await openFleet({ storeFile });
   await causeEvents(fleet);
@@ -229,7 +229,7 @@ test('sends one reset for a number whose next events were deleted', async () => 
   }
 });
 
-test('rolls back only the failing command, without event or effect', async () => {
+test('rolls back only the failing command, and publishes no event of that command', async () => {
   const fleet = await openFleet();
   const effects: string[] = [];
   const event = { kind: 'worker', type: 'worker.back', workerId: 'w_9' as never } as const;

@@ -18,7 +18,8 @@ interface Scene {
   readonly jobs: JobId[];
 }
 
-// An action can end some blockers. Only these may have blocked a job that is dispatched right after it.
+// `ends` lists the blockers that the action can end. A job that is dispatched right after the action may only have had
+// these blockers.
 interface Action {
   // Shown in the report of a failing script.
   readonly [fc.toStringMethod]: () => string;
@@ -32,7 +33,7 @@ const named = (name: string, ends: readonly string[], perform: Action['perform']
   perform,
 });
 
-// The blockers that a call of a worker can end, because it can end the worker's job and silence.
+// The blockers that a call by a worker can end, because the call can end the worker's job and its silence.
 const endedByWorker = ['busy', 'limit', 'offline'];
 
 const ci: Actor = { type: 'admin', id: 'ci', address: null };
@@ -46,7 +47,7 @@ const requestFields = fc.record({
   retry_on: fc.constantFrom<['start_failed'] | []>([], ['start_failed']),
 });
 
-// A dry run must name a worker exactly when one fits and no blocker exists.
+// A dry run must name a worker exactly when a worker fits and no blocker exists.
 function expectNoContradiction({ status, workerId, explanation }: DryRun): void {
   const { reasons, workers } = explanation;
   const fitting = workers.filter(({ fits }) => fits).map(({ worker_id: id }) => id);
@@ -55,7 +56,7 @@ function expectNoContradiction({ status, workerId, explanation }: DryRun): void 
   if (workerId !== null) expect(fitting).toContain(workerId);
 }
 
-// Runs a dry run first and expects the submit to match it.
+// Performs a dry run first, and expects the submission to match the dry run.
 const submit = fc
   .record({
     fields: requestFields,
@@ -144,7 +145,7 @@ const onOffer = (status: 'completed' | 'failed' | 'running', ends: readonly stri
     await rig.report(offer.job_id, status, { cause: status === 'failed' ? 'start_failed' : undefined });
   });
 
-// Submits jobs for this worker alone that fail to start: three of them quarantine it.
+// Submits jobs that only one worker can run and that fail to start. Three such jobs quarantine the worker.
 const failStarts = fc.record({ n: fc.nat(20), isOneJob: fc.boolean() }).map(({ n, isOneJob }) =>
   named(`fail starts ${n}${isOneJob ? ' of one job' : ''}`, [...endedByWorker, 'settling'], async scene => {
     const { fleet, rigs, jobs } = scene;
@@ -227,7 +228,7 @@ const anyAction = fc.oneof(
   onQueue('restart', ['offline'], fleet => fleet.restart({ crash: true })),
 );
 
-// Most scripts start with some workers, and some with limits.
+// Most scripts start with some workers, and some scripts start with limits.
 const script = fc
   .tuple(
     fc.array(join, { maxLength: 4 }),
@@ -238,7 +239,7 @@ const script = fc
 
 const explain = (fleet: Fleet, id: JobId): Explanation => valueOf(fleet.orchestrator.jobs.explain(id));
 
-// Recomputes the match from the lists, as a user could.
+// Recomputes the match from the lists of workers and jobs, as a user could.
 function couldTake(worker: WorkerView, job: JobDetail): boolean {
   const kind = worker.labels['kind'];
   const { kind: required, rig = worker.labels['rig'] } = job.worker_labels;

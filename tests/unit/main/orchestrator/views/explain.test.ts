@@ -35,7 +35,7 @@ async function quarantine(fleet: Fleet, rig: FleetWorker): Promise<void> {
 }
 
 describe('explaining unmet requirements', () => {
-  test('explains that a job for 4 GPUs does not fit a worker with 1', async () => {
+  test('explains that a job for 4 GPUs does not fit a worker with 1 GPU', async () => {
     const fleet = await openFleet();
     const rig = await fleet.addIdleWorker({ agent: { gpus: 1 } });
     const { jobId, workerId } = await fleet.submit({ gpu_count: 4 });
@@ -98,7 +98,7 @@ describe('explaining unmet requirements', () => {
     expect((await fleet.submit(withScript)).workerId).toBeNull();
   });
 
-  test('dispatches a100* to a100-80gb and names the labels that do not match', async () => {
+  test('dispatches a job for a100* to a worker with a100-80gb, and names the labels that do not match', async () => {
     const fleet = await openFleet();
     const fits = await fleet.addIdleWorker({ labels: { gpu_type: 'a100-80gb' } });
     await fleet.addIdleWorker({ labels: { gpu_type: 'rtx4090' } });
@@ -233,7 +233,7 @@ describe('explaining why a worker is ineligible', () => {
 });
 
 describe('explaining what blocks a job', () => {
-  test('names missing approval although a worker fits', async () => {
+  test('names the missing approval although a worker fits', async () => {
     const fleet = await openFleet();
     const rig = await fleet.addIdleWorker();
     const { jobId } = await fleet.submit({ requires_approval: true });
@@ -331,7 +331,7 @@ test('describes the queue order while a worker is idle and dispatch has not run 
   const jobs: JobId[] = [];
   for (const job of [{}, { gpu_count: 7 }, {}, {}]) jobs.push((await fleet.submit(job)).jobId);
   const explanations: Explanation[] = [];
-  // The cooldown ends when dispatch runs. This reads the explanations just before.
+  // Dispatch runs when the cooldown ends. This timer reads the explanations just before dispatch.
   fleet.clock.after(50, () => explanations.push(...jobs.map(id => explain(fleet, id))));
   await rig.report(first, 'completed');
   await fleet.clock.advance(50);

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { createPositions } from '../../../../../main/orchestrator/views/job-views.ts';
 import { makeJob } from '../../../../contract/store/builders.ts';
 
-// Creates a queue of this many jobs that counts the lookups of single positions and of the whole queue.
+// Creates a queue of `length` jobs. `lookups` counts the reads of single positions and of the whole queue.
 function createQueue(length: number) {
   const lookups = { position: 0, queuedJobs: 0 };
   const jobs = Array.from({ length }, (_, index) => makeJob(index + 1));

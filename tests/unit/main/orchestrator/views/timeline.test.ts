@@ -9,14 +9,14 @@ type Request = Parameters<Fleet['orchestrator']['queue']['timeline']>[0];
 const hourMs = 3_600_000;
 const bob: Actor = { type: 'admin', id: 'bob', address: null };
 
-// Reads the last and the next 24 hours.
+// Reads the timeline of the last and the next 24 hours.
 const readTimeline = (fleet: Fleet, filter: Partial<Request> = {}) => {
   const now = fleet.clock.wall();
   const range = { from: now - 24 * hourMs, to: now + 24 * hourMs, user: null, jobId: null, workerId: null };
   return valueOf(fleet.orchestrator.queue.timeline({ ...range, ...filter }));
 };
 
-// Runs a job on a worker that then takes no other.
+// Runs a job for `ms` milliseconds on a new worker, and then drains the worker.
 async function endJob(fleet: Fleet, ms: number): Promise<void> {
   const rig = await fleet.addIdleWorker();
   const id = await fleet.runJob(rig);
@@ -26,7 +26,7 @@ async function endJob(fleet: Fleet, ms: number): Promise<void> {
 }
 
 describe('bars of the timeline', () => {
-  test('shows a running attempt with its predicted end, and an ended one with its outcome', async () => {
+  test('shows a running attempt with its predicted end, and an ended attempt with its outcome', async () => {
     const fleet = await openFleet();
     const rig = await fleet.addIdleWorker({ name: 'rig-1' });
     const completed = await fleet.runJob(rig, { config: {}, config_name: 'first' });
@@ -95,7 +95,7 @@ describe('bars of the timeline', () => {
 });
 
 describe('predictions of the timeline', () => {
-  // A worker with a running job that ends in 90 s, after a job that ran an hour.
+  // Opens a fleet with a completed job that ran an hour, and a running job that ends in 90 s.
   async function openWithRunningJob() {
     const fleet = await openFleet();
     await endJob(fleet, hourMs);
@@ -105,7 +105,7 @@ describe('predictions of the timeline', () => {
     return { fleet, rig };
   }
 
-  test('predicts start, end and worker of pending jobs in the order of the queue', async () => {
+  test('predicts the start, end and worker of pending jobs in queue order', async () => {
     const { fleet, rig } = await openWithRunningJob();
     const first = await fleet.submit({});
     const second = await fleet.submit({}, bob);
@@ -140,7 +140,7 @@ describe('predictions of the timeline', () => {
     expect(readTimeline(fleet, { workerId: otherRig.id }).predictions).toEqual([]);
   });
 
-  test('shares the predictions of a large fleet for ten seconds, without jobs that no longer wait', async () => {
+  test('reuses the predictions of a large fleet for ten seconds, except for jobs that are no longer pending', async () => {
     const { fleet } = await openWithRunningJob();
     for (let n = 0; n < 61; n += 1) await fleet.addWorker();
     const ids: string[] = [];

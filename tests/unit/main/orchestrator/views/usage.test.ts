@@ -18,7 +18,7 @@ const figures = (index: number, watts: number | null) => ({
   power_limit_w: null,
 });
 
-/** Sends a heartbeat every 30 s, with these watts for GPU 0, 1, ... */
+/** Sends a heartbeat every 30 s for `ms` milliseconds. `watts` has the power of GPU 0, 1, and so on. */
 async function sendHeartbeats(
   fleet: Fleet,
   rig: FleetWorker,
@@ -37,7 +37,7 @@ async function sendHeartbeats(
 const today = (fleet: Fleet) => fleet.orchestrator.queue.usage(1).days[0];
 
 describe('energy by day', () => {
-  test('sums the power of all GPUs over time, and multiplies it with the price of electricity', async () => {
+  test('sums the energy of all GPUs, and multiplies the sum by the price of electricity', async () => {
     const fleet = await openFleet({ electricity });
     const rig = await fleet.addIdleWorker({ agent: { gpus: 2 } });
     await sendHeartbeats(fleet, rig, hourMs, [400, 600]);
@@ -55,7 +55,7 @@ describe('energy by day', () => {
     expect(today(fleet)).toMatchObject({ energy_kwh: 1, cost: null });
   });
 
-  test('does not count the time in which the worker was silent', async () => {
+  test('counts no energy for the time in which the worker was silent', async () => {
     const fleet = await openFleet({ electricity });
     const rig = await fleet.addIdleWorker();
     await sendHeartbeats(fleet, rig, hourMs, [1_000]);
@@ -91,7 +91,7 @@ describe('energy by day', () => {
     fleet.errors.length = 0;
   });
 
-  test('writes once in five minutes, not with every heartbeat', async () => {
+  test('writes the energy at most once in five minutes', async () => {
     const fleet = await openFleet();
     const rig = await fleet.addIdleWorker();
     await sendHeartbeats(fleet, rig, 60_000, [1_000]);
@@ -114,7 +114,7 @@ describe('energy by day', () => {
 });
 
 describe('usage of a job', () => {
-  test('counts the energy of all GPUs of the worker for a job without a number of GPUs', async () => {
+  test('counts the energy of all GPUs of the worker for a job without a GPU count', async () => {
     const fleet = await openFleet();
     const rig = await fleet.addIdleWorker({ agent: { gpus: 2 } });
     const job = await fleet.runJob(rig);
@@ -122,7 +122,7 @@ describe('usage of a job', () => {
     expect(fleet.job(job).usage?.energy_kwh).toBe(1);
   });
 
-  test('returns null before the job has started', async () => {
+  test('returns null as usage before the job has started', async () => {
     const fleet = await openFleet();
     const { jobId } = await fleet.submit();
     expect(fleet.job(jobId).usage).toBeNull();
@@ -146,7 +146,7 @@ describe('usage of a job', () => {
     expect(fleet.job(job).usage).toMatchObject({ gpu_hours: 0.017, energy_kwh: null, cost: null });
   });
 
-  test('sums the energy of all attempts, and deletes it together with the job', async () => {
+  test('sums the energy of all attempts, and deletes the energy together with the job', async () => {
     const fleet = await openFleet({ storeFile: join(openFolder(), 'fleet.db') });
     const rig = await fleet.addIdleWorker();
     const job = await fleet.runJob(rig, { gpu_count: 1, max_retries: 1, retry_on: ['trainer_exit'] });

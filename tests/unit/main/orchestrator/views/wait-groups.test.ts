@@ -6,7 +6,7 @@ import { ada, bob, type Fleet } from '../../../../support/fleet.ts';
 const readGroups = (fleet: Fleet, user: string | null = null) => fleet.orchestrator.queue.waiting(user);
 const needsH100 = { worker_labels: { gpu: 'h100*' } };
 
-test('groups pending jobs by reason in queue order, with the workers that fit and when one is free', async () => {
+test('groups pending jobs by reason in queue order, with the number of fitting workers and when one is free', async () => {
   const fleet = await openFleet();
   const rigs = [
     await fleet.addIdleWorker({ labels: { gpu: 'h100-80gb' } }),
@@ -54,7 +54,7 @@ test("groups the jobs of a user at the limit across requirements, and hides othe
   expect(readGroups(fleet, 'bob')).toMatchObject({ groups: [{ jobs: [ofBob.jobId] }], ungrouped: 0 });
 });
 
-test('groups all jobs in back-off although they end at different times, and leaves out jobs that need approval', async () => {
+test('groups all jobs in back-off although the back-offs end at different times, and omits jobs that need approval', async () => {
   const fleet = await openFleet();
   for (const labels of [{ rig: 'one' }, { rig: 'two' }]) {
     const rig = await fleet.addIdleWorker({ labels });

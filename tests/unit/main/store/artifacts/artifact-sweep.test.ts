@@ -48,7 +48,7 @@ async function openFixture(sizeOf: (file: string) => Promise<number>) {
   return { store, clock, uploadOf, add, start, removed, reservedBytes, releaseCount: () => releaseCount };
 }
 
-test('reserves the file size of each upload at the start, and drops non-resumable uploads', async () => {
+test('reduces the reservation of each upload to its file size at the start, and drops non-resumable uploads', async () => {
   const { uploadOf, add, start, removed, reservedBytes } = await openFixture(() => Promise.resolve(10));
   await add(uploadOf('resumable'));
   await add(uploadOf('broken', { isResumable: false }));
@@ -59,7 +59,6 @@ test('reserves the file size of each upload at the start, and drops non-resumabl
 });
 
 test('keeps the reservation of an upload that resumes while its file is measured', async () => {
-  // The sweep measures the file while the upload resumes.
   const sizeRequested = Promise.withResolvers<undefined>();
   const size = Promise.withResolvers<number>();
   const { store, uploadOf, add, start, reservedBytes, releaseCount } = await openFixture(() => {

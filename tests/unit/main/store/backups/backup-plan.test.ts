@@ -20,12 +20,12 @@ const makeBackup = (number: number, at: number, kind: Backup['kind'] = 'hourly')
   number,
   at,
 });
-/** This number of hourly backups, the last one at noon. */
+/** Creates `count` hourly backups, the last one at noon. */
 const hourly = (count: number): readonly Backup[] =>
   Array.from({ length: count }, (_, index) => makeBackup(index + 1, noon - (count - 1 - index) * hourMs));
-// 27 years after noon, when no backup is recent.
+// 27 years after noon, so that no backup is recent.
 const muchLater = noon + 10_000 * dayMs;
-/** `count` numbers from `first` on. */
+/** Returns `count` consecutive numbers, starting with `first`. */
 const numbersFrom = (first: number, count: number): readonly number[] =>
   Array.from({ length: count }, (_, index) => first + index);
 const keptNumbers = (backups: readonly Backup[], now = muchLater): readonly number[] => {
@@ -44,7 +44,7 @@ describe('backupName and parseBackupName', () => {
     makeBackup(1, noon),
     makeBackup(1_234_567, noon, 'before-schema-12'),
     makeBackup(2, noon, 'before-restore'),
-  ])('parses the backup name that it wrote: $name', backup => {
+  ])('parses the backup name $name', backup => {
     expect(parseBackupName(backup.name)).toEqual(backup);
   });
 
@@ -68,22 +68,22 @@ describe('planRetention', () => {
     expect(planRetention([], muchLater)).toEqual([]);
   });
 
-  test('keeps the newest 24 hourly backups and the last one of each of 7 days', () => {
+  test('keeps the newest 24 hourly backups, and the last hourly backup of each of 7 days', () => {
     // Number 300 is the backup at noon today, so the last one of yesterday (23:00) has number 287.
     const lastOfDays = [167, 191, 215, 239, 263, 287];
     const newest = numbersFrom(277, 24);
     expect(keptNumbers(hourly(300))).toEqual([...lastOfDays.filter(number => number < 277), ...newest]);
   });
 
-  test('skips days without a backup when it keeps one for each of 7 days', () => {
+  test('counts only days with a backup when it keeps one backup for each of 7 days', () => {
     const weekly = Array.from({ length: 40 }, (_, index) => makeBackup(index + 1, noon + index * 7 * dayMs));
     expect(keptNumbers(weekly)).toEqual(numbersFrom(17, 24));
-    // 24 backups of the same day follow the weekly ones.
+    // 24 backups of the same day follow the weekly backups.
     const weeklyThenMany = [
       ...weekly,
       ...Array.from({ length: 24 }, (_, index) => makeBackup(41 + index, noon + 280 * dayMs)),
     ];
-    // The last backups of six earlier days, and the 24 newest ones.
+    // Kept are the last backups of six earlier days, and the newest 24.
     expect(keptNumbers(weeklyThenMany)).toEqual([...numbersFrom(35, 6), ...numbersFrom(41, 24)]);
   });
 
@@ -98,7 +98,7 @@ describe('planRetention', () => {
     expect(keptNumbers(backups)).toEqual([4, 5, 6, 7]);
   });
 
-  test('keeps every backup that is the only one before its schema change', () => {
+  test('keeps every backup that is the only backup before its schema change', () => {
     const before = Array.from({ length: 40 }, (_, index) =>
       makeBackup(index + 1, noon, `before-schema-${index + 2}`),
     );
@@ -112,7 +112,7 @@ describe('planRetention', () => {
     expect(keptNumbers([...backups, ...hourly(2)])).toEqual([...numbersFrom(3, 10), ...keptHourly]);
   });
 
-  test('keeps at most 31 hourly backups, 3 before a schema change, and always the newest one', () => {
+  test('keeps at most 31 hourly backups, 3 before a schema change, and always the newest backup', () => {
     // Each backup is at most 60 days after noon.
     const backupFields = fc.record({ hours: fc.integer({ min: 0, max: 60 * 24 }), isHourly: fc.boolean() });
     const backups = fc
@@ -144,12 +144,12 @@ describe('planRetention and hasRestoredTooOften after repeated restores', () => 
       makeBackup(firstNumber + 2 * n + 1, at + n),
     ]).flat();
 
-  test('keeps the hourly backups of the last day after 20 restores have added more', () => {
+  test('keeps the hourly backups of the last day after 20 restores', () => {
     const backups = [...hourly(24), ...backupsOfRestores(20, 25, noon + 1_000)];
     expect(keptNumbers(backups, noon + 60_000)).toEqual(backups.map(({ number }) => number));
   });
 
-  test('reports too many restores from the twentieth restore within a day on', () => {
+  test('reports too many restores after 20 restores within a day', () => {
     const backups = backupsOfRestores(20, 1, noon);
     expect(hasRestoredTooOften(backups.slice(1), noon + hourMs)).toBe(false);
     expect(hasRestoredTooOften(backups, noon + hourMs)).toBe(true);
@@ -170,11 +170,11 @@ describe('planRetention and hasRestoredTooOften after repeated restores', () => 
 });
 
 describe('nextBackupInMs', () => {
-  test('makes the next backup due immediately when there is none', () => {
+  test('makes the next backup due immediately when there is no backup', () => {
     expect(nextBackupInMs([], noon)).toBe(0);
   });
 
-  test('makes the next backup due an hour after the newest one of any kind', () => {
+  test('makes the next backup due an hour after the newest backup, whatever its kind', () => {
     const backups = [
       makeBackup(3, noon - 20 * 60_000, 'before-schema-2'),
       makeBackup(2, noon - 2 * hourMs),
@@ -189,7 +189,7 @@ describe('nextBackupInMs', () => {
     expect(nextBackupInMs([makeBackup(3, noon), makeBackup(2, noon, 'before-restore')], noon)).toBe(hourMs);
   });
 
-  test('makes the next backup due immediately when the newest has a future timestamp', () => {
+  test('makes the next backup due immediately when the newest backup has a future timestamp', () => {
     expect(nextBackupInMs([makeBackup(1, noon + 1)], noon)).toBe(0);
     expect(nextBackupInMs([makeBackup(1, noon)], noon)).toBe(hourMs);
   });

@@ -1,4 +1,4 @@
-/** Writing a config together with the files that it names (docs/internals/faults.md, S8). */
+/** Tests that write a config together with its companion files. See docs/internals/faults.md, S8. */
 import { mkdirSync, readdirSync, readFileSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { describe, expect, test } from 'vitest';
@@ -49,7 +49,7 @@ function setUp(existing: Texts = {}) {
 const snapshot = (folder: string) => [pathsBelow(folder), [...textsBelow(folder)]];
 
 describe('writing a config with companion files', () => {
-  test('writes a config and its files into a folder of its own', async () => {
+  test('writes a config and its companion files into one folder', async () => {
     const { putWith, read, folder, configs, announced } = setUp();
     expect(await putWith('lora', files)).toMatchObject({
       value: { what: 'created', name: 'lora', file: 'lora/config.json' },
@@ -67,7 +67,7 @@ describe('writing a config with companion files', () => {
     expect(entries.map(({ name }) => name)).toEqual(['lora']);
   });
 
-  test('replaces an existing config and only the files that changed', async () => {
+  test('replaces an existing config and the given companion files, and keeps the other files', async () => {
     const { putWith, read, folder, tagOf } = setUp();
     await putWith('lora', files);
     expect(refusalOf(await putWith('lora', files, 'nothing')).code).toBe('config_exists');
@@ -80,11 +80,11 @@ describe('writing a config with companion files', () => {
   });
 
   test.each<readonly [description: string, companions: Texts, existing: Texts, code: string]>([
-    ['a file that the config does not name', { 'other.json': '{}' }, {}, 'config_invalid'],
-    ['a config folder where a config file has the name', files, { 'lora.json': '{}' }, 'config_in_the_way'],
-    ['a config folder where a plain file has the name', files, { lora: '' }, 'config_in_the_way'],
+    ['a companion file that the config does not name', { 'other.json': '{}' }, {}, 'config_invalid'],
+    ['a config folder when a config file has its name', files, { 'lora.json': '{}' }, 'config_in_the_way'],
+    ['a config folder when a plain file has its name', files, { lora: '' }, 'config_in_the_way'],
     ['a config whose name exists in another case', files, { 'LORA/config.json': '{}' }, 'config_in_the_way'],
-    ['a file where a folder has its name', files, { 'lora/data.json/x': '' }, 'config_in_the_way'],
+    ['a companion file when a folder has its name', files, { 'lora/data.json/x': '' }, 'config_in_the_way'],
   ])('refuses to write %s', async (_case, companions, existing, code) => {
     const { root, putWith, announced } = setUp(existing);
     const before = snapshot(root);
@@ -127,7 +127,7 @@ describe('writing a config with companion files', () => {
     expect(readdirSync(folder)).toEqual([]);
   });
 
-  test('writes nothing when the change cannot be recorded', async () => {
+  test('writes no config when the change cannot be recorded', async () => {
     const { configs, folder } = setUp();
     const request = { name: 'lora', config: simpleTuner, files, expected: 'anything' } as const;
     await expect(configs.put(request, () => Promise.reject(new Error('no room')))).rejects.toThrow('no room');

@@ -6,7 +6,7 @@ import { openFolder } from '../../../../support/fleet-bench.ts';
 import { refusalOf } from '../../../../support/fleet-outcome.ts';
 import { createConfigFiles } from '../../../../../main/store/configs/config-files.ts';
 
-// Contents by path. Strings are written unchanged, all other values as JSON.
+// File contents by path. Strings are written unchanged, all other values as JSON.
 type Files = Readonly<Record<string, unknown>>;
 
 function write(folder: string, files: Files): void {
@@ -32,10 +32,10 @@ const load = (configs: string, name: string) => createConfigFiles(configs).load(
 describe('loading a config', () => {
   test.each<[string, Files]>([
     ['directly in the configs folder', { 'lora.json': { lr: 1 } }],
-    ['in a folder of its own', { 'lora/config.json': { lr: 1 } }],
+    ['in its own folder', { 'lora/config.json': { lr: 1 } }],
     ['as a file when a folder has the same name', { 'lora.json': { lr: 1 }, 'lora/config.json': { lr: 2 } }],
     [
-      'in a folder of its own when a folder blocks the file name',
+      'in its own folder when a folder blocks the file name',
       { 'lora.json/x': '', 'lora/config.json': { lr: 1 } },
     ],
   ])('finds a config %s', async (_case, files) => {
@@ -67,7 +67,7 @@ describe('loading a config', () => {
     expect((await load(configs, name)).ok).toBe(true);
   });
 
-  test('loads a config through a link inside the folder or to the folder', async () => {
+  test('loads a config through a symbolic link inside the configs folder or to that folder', async () => {
     const { root, configs } = setUp({ 'lora.json': { lr: 1 } });
     symlinkSync(join(configs, 'lora.json'), join(configs, 'alias.json'));
     symlinkSync(configs, join(root, 'elsewhere'));
@@ -103,7 +103,7 @@ describe('validating a config name', () => {
     ['a hidden name', '.lora'],
     ['a name with a text direction override', 'lo\u202era'],
     ['a name of 300 characters', 'x'.repeat(300)],
-  ])('refuses %s', async (_case, name) => {
+  ])('refuses as a config name %s', async (_case, name) => {
     const { configs } = setUp({ 'lora.json': { lr: 1 } });
     expect(refusalOf(await load(configs, name)).code).toBe('invalid_request');
   });
@@ -137,26 +137,23 @@ describe('a config that does not exist', () => {
   });
 
   test.each<[string, (root: string, configs: string) => void]>([
-    ['file', (root, configs) => symlinkSync(join(root, 'secret.json'), join(configs, 'lora.json'))],
-    ['folder', (root, configs) => symlinkSync(join(root, 'private'), join(configs, 'lora'))],
+    ['a file outside', (root, configs) => symlinkSync(join(root, 'secret.json'), join(configs, 'lora.json'))],
+    ['a folder outside', (root, configs) => symlinkSync(join(root, 'private'), join(configs, 'lora'))],
     [
-      'neighbour folder with the same prefix',
+      'a neighbour folder with the same prefix',
       (root, configs) => {
         write(root, { 'configs-old/lora.json': { secret: true } });
         symlinkSync(join(root, 'configs-old/lora.json'), join(configs, 'lora.json'));
       },
     ],
-    [
-      'link to itself',
-      (_root, configs) => symlinkSync(join(configs, 'lora.json'), join(configs, 'lora.json')),
-    ],
-  ])('returns config_not_found when a link leads out of the folder to a %s', async (_case, link) => {
+    ['itself', (_root, configs) => symlinkSync(join(configs, 'lora.json'), join(configs, 'lora.json'))],
+  ])('returns config_not_found when the config is a link to %s', async (_case, link) => {
     const { root, configs } = setUp({});
     link(root, configs);
     expect(refusalOf(await load(configs, 'lora')).code).toBe('config_not_found');
   });
 
-  test('loads the config in a folder when a link of the same name leads out', async () => {
+  test('loads the config in its own folder when a link of the same name leads out of the configs folder', async () => {
     const { root, configs } = setUp({ 'lora/config.json': { lr: 1 } });
     symlinkSync(join(root, 'secret.json'), join(configs, 'lora.json'));
     expect(await load(configs, 'lora')).toMatchObject({ value: { config: { lr: 1 } } });
@@ -242,7 +239,7 @@ describe('the dataloader of a config', () => {
     expect(refusalOf(await load(configs, 'lora')).code).toBe('config_invalid');
   });
 
-  test('refuses a dataloader behind a link that leads out of the folder', async () => {
+  test('refuses a dataloader that is a link out of the configs folder', async () => {
     const { root, configs } = setUp({ 'lora.json': { data_backend_config: 'data.json' } });
     symlinkSync(join(root, 'secret.json'), join(configs, 'data.json'));
     const outcome = await load(configs, 'lora');
@@ -252,8 +249,8 @@ describe('the dataloader of a config', () => {
 });
 
 /**
- * A copy of SimpleTuner's examples folder. Its paths start at the working folder of the trainer, which is another
- * folder.
+ * A copy of SimpleTuner's examples folder. Paths in its configs are relative to the working folder of the trainer,
+ * not to this folder.
  */
 const examples: Files = {
   'flux.peft-lora+TREAD/config.json': {
@@ -274,7 +271,7 @@ const examples: Files = {
 };
 
 describe("a configs folder in a trainer's own layout", () => {
-  test('lists every config by its path, without the files that configs name', async () => {
+  test('lists every config by its path, without companion files', async () => {
     const { configs } = setUp(examples);
     const { entries } = await createConfigFiles(configs).list({ text: '', after: null, limit: 100 });
     expect(entries.map(({ name, trainer, bundle }) => [name, trainer, bundle.ok])).toEqual([
@@ -284,7 +281,7 @@ describe("a configs folder in a trainer's own layout", () => {
     ]);
   });
 
-  test('loads a config with the files that it names, wherever they are below the folder', async () => {
+  test('loads a config with its companion files from anywhere below the configs folder', async () => {
     const { configs } = setUp(examples);
     expect(await load(configs, 'flux.peft-lora+TREAD')).toEqual({
       ok: true,

@@ -68,7 +68,7 @@ type Fixture = ReturnType<typeof setUp>;
 const namesIn = async (page: ReturnType<Fixture['list']>) => (await page).entries.map(({ name }) => name);
 
 describe('listing configs', () => {
-  test('lists every config in the order of names, whether file or folder', async () => {
+  test('lists configs in files and configs in folders, sorted by name', async () => {
     const { list } = setUp({
       'b.json': {},
       'a/config.json': {},
@@ -137,7 +137,7 @@ describe('listing configs', () => {
     expect(await configs.load('lora')).toMatchObject({ value: { config: { lr: 1 } } });
   });
 
-  test('finds configs by part of a name in any case, page by page', async () => {
+  test('finds configs by part of their name in any case, and returns them in pages', async () => {
     const files = Object.fromEntries(
       Array.from({ length: 45 }, (_, n) => [`Run-${String(n).padStart(2, '0')}.json`, {}]),
     );
@@ -155,7 +155,7 @@ describe('listing configs', () => {
     expect((await list('run', null, 45)).next).toBeNull();
   });
 
-  test('returns an empty list when the folder does not exist', async () => {
+  test('returns an empty list when the configs folder does not exist', async () => {
     const configs = createConfigFiles(join(openFolder(), 'none'));
     expect(await configs.list({ text: '', after: null, limit: 5 })).toEqual({ entries: [], next: null });
   });
@@ -168,7 +168,7 @@ test('returns config_not_found for a pipe without blocking', async () => {
 });
 
 describe('writing a config', () => {
-  test('creates a file readable only by its owner, and the config can be loaded', async () => {
+  test('creates a config file that is readable only by its owner, and that can be loaded', async () => {
     const { put, configs, folder, announced, read } = setUp();
     const outcome = await put('lora', { lr: 1, nested: { a: [1, 2] } });
     expect(outcome).toMatchObject({ ok: true, value: { what: 'created', name: 'lora', file: 'lora.json' } });
@@ -188,7 +188,7 @@ describe('writing a config', () => {
     expect(statSync(join(folder, 'lora.json')).mode & 0o777).toBe(0o640);
   });
 
-  test('replaces a config in a folder of its own', async () => {
+  test('replaces a config in its own folder', async () => {
     const { put, read, folder } = setUp({ 'lora/config.json': { lr: 2 }, 'lora/data.json': [] });
     expect(await put('lora', { lr: 3 })).toMatchObject({
       value: { what: 'replaced', file: 'lora/config.json' },
@@ -198,14 +198,14 @@ describe('writing a config', () => {
     expect(existsSync(join(folder, 'lora.json'))).toBe(false);
   });
 
-  test('replaces a broken config and removes the leftovers of a crash', async () => {
+  test('replaces a broken config, and removes the temporary file of a crashed write', async () => {
     const { put, folder, configs } = setUp({ 'lora.json': '{', '.trainyard-unfinished': 'half' });
     expect((await put('lora', { lr: 3 })).ok).toBe(true);
     expect(await configs.load('lora')).toMatchObject({ value: { config: { lr: 3 } } });
     expect(readdirSync(folder)).toEqual(['lora.json']);
   });
 
-  test('creates a config only when none exists, if the caller requires that', async () => {
+  test('returns config_exists when the config exists and the caller expects nothing', async () => {
     const { put, read, announced } = setUp({ 'a.json': { lr: 1 }, 'b/config.json': { lr: 1 } });
     for (const name of ['a', 'b'])
       expect(refusalOf(await put(name, { lr: 2 }, 'nothing')).code).toBe('config_exists');
@@ -213,7 +213,7 @@ describe('writing a config', () => {
     expect([read('a.json'), announced.length]).toEqual(['{"lr":1}', 1]);
   });
 
-  test('replaces a config only when its tag matches, if the caller requires that', async () => {
+  test('returns config_changed when the config does not have a tag that the caller expects', async () => {
     const { put, tagOf, read } = setUp({ 'lora.json': { lr: 1 } });
     const tag = await tagOf('lora');
     expect(refusalOf(await put('lora', { lr: 2 }, ['stale'])).code).toBe('config_changed');
@@ -224,7 +224,7 @@ describe('writing a config', () => {
     expect(JSON.parse(read('lora.json'))).toEqual({ lr: 2 });
   });
 
-  test('accepts only one of several concurrent writes with the same tag', async () => {
+  test('accepts only one of several concurrent writes that expect the same tag', async () => {
     const { put, tagOf } = setUp({ 'lora.json': { lr: 1 } });
     const tag = await tagOf('lora');
     const outcomes = await Promise.all([1, 2, 3, 4].map(lr => put('lora', { lr }, [tag])));
@@ -254,9 +254,9 @@ describe('refusing to write a config', () => {
     ['over a link that leads out of the folder', 'out', 'config_in_the_way'],
     ['into the folder behind a link', 'double', 'config_in_the_way'],
     ['into a folder that is a link', 'outside', 'config_in_the_way'],
-    ['over a link in a folder of its own', 'linked', 'config_in_the_way'],
-    ['where a folder has its name', 'folder', 'config_in_the_way'],
-    ['where a pipe has its name', 'pipe', 'config_in_the_way'],
+    ['over a link in its own folder', 'linked', 'config_in_the_way'],
+    ['when a folder has the file name', 'folder', 'config_in_the_way'],
+    ['when a pipe has the file name', 'pipe', 'config_in_the_way'],
     ['with a file extension in its name', 'new.json', 'invalid_request'],
     ['with a name that is too long for a file', 'ß'.repeat(126), 'invalid_request'],
   ])('refuses to write a config %s', async (_case, name, code) => {
@@ -289,7 +289,7 @@ describe('refusing to write a config', () => {
     expect((await configs.load('lora')).ok).toBe(true);
   });
 
-  test('refuses a config nested too deeply, and stores deep ones compactly', async () => {
+  test('refuses a config that is nested too deeply, and stores a deeply nested config without indentation', async () => {
     const { put, configs, folder } = setUp();
     const nested = (depth: number): Files => {
       const text = `${'{"a":'.repeat(depth)}1${'}'.repeat(depth)}`;
@@ -301,7 +301,7 @@ describe('refusing to write a config', () => {
     expect(refusalOf(await put('deeper', nested(100_000))).code).toBe('config_invalid');
   });
 
-  test('writes and deletes nothing when the change cannot be recorded', async () => {
+  test('writes and deletes no config when the change cannot be recorded', async () => {
     const { configs, folder } = setUp({ 'lora.json': { lr: 1 } });
     const fail = (): Promise<void> => Promise.reject(new Error('no room'));
     const request = { name: 'lora', expected: 'anything' } as const;
@@ -309,11 +309,11 @@ describe('refusing to write a config', () => {
     await expect(configs.remove(request, fail)).rejects.toThrow('no room');
     expect(readdirSync(folder)).toEqual(['lora.json']);
     expect(await configs.load('lora')).toMatchObject({ value: { config: { lr: 1 } } });
-    // The failed write must not block the next one.
+    // The failed write must not block the next write.
     expect((await configs.put({ ...request, config: { lr: 3 } }, () => Promise.resolve())).ok).toBe(true);
   });
 
-  test('removes its temporary file when a folder takes the name during the write', async () => {
+  test('removes the temporary file when a folder takes the name of the config during the write', async () => {
     const { configs, folder } = setUp();
     const outcome = await configs.put({ name: 'lora', config: { lr: 1 }, expected: 'anything' }, () => {
       mkdirSync(join(folder, 'lora.json'));
@@ -348,7 +348,7 @@ describe('deleting a config', () => {
     expect(announced.map(({ file }) => file)).toEqual(['lora.json', 'lora/config.json']);
   });
 
-  test('deletes a config only when its tag matches, if the caller requires that', async () => {
+  test('returns config_changed, and deletes nothing, when the config does not have the expected tag', async () => {
     const { remove, tagOf } = setUp({ 'lora.json': { lr: 1 } });
     expect(refusalOf(await remove('lora', ['stale'])).code).toBe('config_changed');
     expect(refusalOf(await remove('other', 'something')).code).toBe('config_changed');
@@ -357,7 +357,7 @@ describe('deleting a config', () => {
 
   test.each([
     ['a link within the folder', 'same', 'config_in_the_way'],
-    ['a link that leads out', 'out', 'config_in_the_way'],
+    ['a link that leads out of the folder', 'out', 'config_in_the_way'],
     ['a folder that is a link', 'outside', 'config_in_the_way'],
     ['a dataloader', 'data', 'config_in_the_way'],
     ['a folder', 'folder', 'config_in_the_way'],
@@ -377,7 +377,7 @@ describe('deleting a config', () => {
   });
 });
 
-// Returns the mode and the text of each path, or "folder" or "other".
+// Returns, for each path, the mode and text of a file, or "folder" or "other".
 function snapshot(folder: string, subfolder = ''): Readonly<Record<string, string>> {
   return Object.fromEntries(
     readdirSync(join(folder, subfolder)).flatMap(name => {
@@ -407,7 +407,7 @@ describe('arbitrary config names', () => {
     fc.string({ unit: 'binary', maxLength: 300 }),
   );
 
-  test('never reads or changes anything but the files of that config', async () => {
+  test('never reads or changes any file except the files of the named config', async () => {
     const fixture = setUp({ 'lora.json': { lr: 1 }, 'own/config.json': {}, 'own/data.json': [] });
     const { root, folder } = fixture;
     symlinkSync(join(folder, 'lora.json'), join(folder, 'same.json'));
@@ -431,9 +431,9 @@ describe('arbitrary config names', () => {
           const changed = [...new Set([...Object.keys(before), ...Object.keys(after)])].filter(
             path => before[path] !== after[path],
           );
-          // A name with a slash or backslash, or of dots alone, could lead to another folder.
+          // A name with a slash or backslash, or only of dots, could lead to another folder.
           const isPlain = !/[/\\]|^\.+$/.test(text);
-          // A name may have the ending of its file.
+          // A name may already end with `.json`.
           const fileWithName = text.endsWith('.json') ? [`configs/${text}`] : [];
           const expectedFiles = isPlain
             ? [...fileWithName, `configs/${text}.json`, `configs/${text}/config.json`]

@@ -39,7 +39,7 @@ function openLogs(
   return { ...files, clock };
 }
 
-// A chunk of output that follows the first `after` bytes.
+// Creates a chunk of output that starts at byte `after`.
 const piece = (after: number, text: string, overrides: Partial<LogPiece> = {}): LogPiece => ({
   after,
   from: after,
@@ -56,7 +56,7 @@ async function nextOffset(appended: ReturnType<OpenLogFiles['append']>): Promise
   return outcome.value;
 }
 
-// Appends each text as a chunk of its own. Returns the byte offset after the last one.
+// Appends each text as a separate chunk. Returns the byte offset after the last chunk.
 async function appendTexts(
   files: Pick<OpenLogFiles, 'append'>,
   texts: readonly string[],
@@ -69,7 +69,7 @@ async function appendTexts(
 
 async function readLines(files: Pick<OpenLogFiles, 'lines'>, from = 0): Promise<readonly StoredLine[]> {
   const lines: StoredLine[] = [];
-  for await (const portion of files.lines(job, 1, from, 16_384)) lines.push(...portion);
+  for await (const batch of files.lines(job, 1, from, 16_384)) lines.push(...batch);
   return lines;
 }
 const textsIn = async (files: Pick<OpenLogFiles, 'lines'>, from = 0): Promise<readonly string[]> =>
@@ -78,7 +78,7 @@ const textsIn = async (files: Pick<OpenLogFiles, 'lines'>, from = 0): Promise<re
 const logPath = (folder: string, name: string): string => join(folder, job, '1', name);
 
 describe('appending to a log', () => {
-  test('counts lines by their line feeds, wherever chunks end', async () => {
+  test('splits lines at line feeds, wherever chunks end', async () => {
     const files = openLogs(openFolder());
     await appendTexts(files, ['one\ntw', 'o\nthr', '', 'ee', '\n\n', 'five']);
     expect((await readLines(files)).map(({ line, text }) => [line, text])).toEqual([
@@ -94,7 +94,7 @@ describe('appending to a log', () => {
     expect(await files.attempts(job)).toEqual([1]);
   });
 
-  test('folds carriage returns as a terminal does, wherever chunks end', async () => {
+  test('folds carriage returns like a terminal, wherever chunks end', async () => {
     const files = openLogs(openFolder());
     const texts = ['a\rbc', '\r', '\n\rd\r\r', 'e\r\n', 'f\r', '\n', 'x\r1%', '\r2', '%\r'];
     await appendTexts(files, texts);
@@ -108,7 +108,7 @@ describe('appending to a log', () => {
   test('cuts a line that is too long, but never inside a character', async () => {
     const files = openLogs(openFolder());
     for (const text of ['ä'.repeat(20_000), `x${'ä'.repeat(20_000)}`, '🚂'.repeat(5_000)]) {
-      // An empty chunk changes nothing, and returns the offset of the end of the log.
+      // Appending an empty chunk changes nothing, and returns the end offset of the log.
       const end = (await files.append(job, 1, piece(-1, ''))) as { readonly value: number };
       await appendTexts(files, [text.slice(0, 9_000), `${text.slice(9_000)}\n`], end.value);
     }
@@ -132,7 +132,7 @@ describe('appending to a log', () => {
     expect(await textsIn(files)).toEqual(Array.from({ length: 8 }, (_, n) => `${n}`.repeat(9)));
   });
 
-  test('refuses an append when too many run at once or the disk is full', async () => {
+  test('refuses an append while eight appends run, or when the disk is full', async () => {
     const files = openLogs(openFolder());
     const outcomes = await Promise.all(
       Array.from({ length: 20 }, () => files.append(job, 1, piece(0, 'a\n'))),
@@ -158,7 +158,7 @@ describe('appending to a log', () => {
     expect(notifications).toBe(2);
   });
 
-  test('appends without waiting for a sync, and reopens a log that was closed as idle', async () => {
+  test('appends without waiting for a sync, and reopens an idle log for the next append', async () => {
     const files = openLogs(openFolder());
     await appendTexts(files, ['one\n']);
     await files.clock.advance(61_000);
@@ -201,7 +201,7 @@ async function writeLog(folder: string): Promise<void> {
   await files.close();
 }
 
-describe('repairing a log that was cut off', () => {
+describe('repairing a damaged log', () => {
   const index = '000000.index';
   const text = '000000.text';
   const sizeOf = (folder: string, name: string): number =>
@@ -265,7 +265,7 @@ describe('repairing a log that was cut off', () => {
     // Each line ends with a line feed.
     const intactBytes = intactLines.reduce((sum, line) => sum + line.length + 1, 0);
     expect(await textsIn(files)).toEqual(intactLines);
-    // The cut-off text is removed from the disk, too.
+    // The text after the last intact chunk is removed from the disk, too.
     expect(sizeOf(folder, text)).toBe(intactBytes);
     expect(await nextOffset(files.append(job, 1, piece(999, 'far\n')))).toBe(intactBytes);
     const texts = ['one\n', 'two\n', 'three\n', 'four\n'];
@@ -276,7 +276,7 @@ describe('repairing a log that was cut off', () => {
     expect(await textsIn(openLogs(folder))).toEqual(['one', 'two', 'three', 'four']);
   });
 
-  test('reports how much of the log it has when an append fails halfway', async () => {
+  test('drops a chunk whose append failed halfway, and accepts the chunk again', async () => {
     const folder = openFolder();
     const files = openLogs(folder);
     await appendTexts(files, ['one\n']);
@@ -286,7 +286,7 @@ describe('repairing a log that was cut off', () => {
     const { write } = prototype;
     onTestFinished(() => void (prototype.write = write));
     let writeCount = 0;
-    // The write of the text succeeds. The disk is full before its index entry is written.
+    // The write of the text succeeds, but the disk is full before the index entry is written.
     prototype.write = function writeOrFail(...args) {
       writeCount += 1;
       if (writeCount !== 2) return write.apply(this, args);
@@ -311,7 +311,7 @@ describe('a log that spans several files', () => {
   };
   const fileNames = (folder: string): readonly string[] => readdirSync(join(folder, job, '1')).toSorted();
 
-  test('splits a large log into several files and reads across them', async () => {
+  test('splits a large log into several files, and reads across these files', async () => {
     const folder = openFolder();
     const files = openLogs(folder, { perAttempt: 4 * MiB });
     await appendChunks(files, 60);
@@ -324,7 +324,7 @@ describe('a log that spans several files', () => {
     expect((await textsIn(reopened, 29_999))[0]).toBe(lineOf(29_999));
   });
 
-  test('keeps the newest part of a log and reports its first line', async () => {
+  test('keeps only the newest part of a log beyond the size limit, and reports its first line number', async () => {
     const folder = openFolder();
     const files = openLogs(folder, { perAttempt: MiB });
     const end = await appendChunks(files, 60);
@@ -342,7 +342,7 @@ describe('a log that spans several files', () => {
     expect((await reopened.facts(job, 1))?.firstLine).toBe(first);
   });
 
-  test('starts with a whole line after the oldest part is removed', async () => {
+  test('starts a log with a whole line after its oldest part is removed', async () => {
     const files = openLogs(openFolder(), { perAttempt: MiB });
     // No chunk ends at the end of a line, so the oldest part ends within a line.
     const text = linesFrom(0, 30_000);
@@ -373,7 +373,7 @@ describe('a log that spans several files', () => {
   test.each<readonly [description: string, damage: (folder: string) => void]>([
     ['damaged', folder => truncateSync(logPath(folder, '000001.text'), 100)],
     ['missing', folder => ['000001.text', '000001.index'].forEach(name => rmSync(logPath(folder, name)))],
-  ])('returns the lines after a middle part that is %s', async (_, damage) => {
+  ])('returns the lines after a middle file that is %s', async (_, damage) => {
     const folder = openFolder();
     const first = openLogs(folder, { perAttempt: 4 * MiB });
     await appendChunks(first, 60);
@@ -394,13 +394,13 @@ describe('a log that spans several files', () => {
       total: 11,
       matches: [{ line: 2_999 }, { line: 29_990 }],
     });
-    // The search asks repeatedly whether it is cancelled.
-    let questions = 0;
-    expect(await search(() => (questions += 1) === 3)).toBeNull();
-    expect(questions).toBe(3);
+    // The search calls `isOver` repeatedly.
+    let calls = 0;
+    expect(await search(() => (calls += 1) === 3)).toBeNull();
+    expect(calls).toBe(3);
   });
 
-  test('continues in the last intact file when the next file was cut off at its creation', async () => {
+  test('continues in the last intact file when a crash left the next file incomplete', async () => {
     const folder = openFolder();
     const first = openLogs(folder, { perAttempt: 4 * MiB });
     const end = await appendChunks(first, 30);
@@ -420,13 +420,13 @@ describe('a log that spans several files', () => {
     expect(await textsIn(files, 15_000)).toEqual(['more']);
   });
 
-  test('reads without gaps or repeats while old parts are removed', async () => {
+  test('reads a log without gaps or repeated lines while its oldest files are removed', async () => {
     const files = openLogs(openFolder(), { perAttempt: 4 * MiB });
     const end = await appendChunks(files, 40);
     const received: number[] = [];
     let next = end;
-    for await (const portion of files.lines(job, 1, 0, 16_384)) {
-      received.push(...portion.map(({ line }) => line));
+    for await (const batch of files.lines(job, 1, 0, 16_384)) {
+      received.push(...batch.map(({ line }) => line));
       next = await appendTexts(files, [linesFrom(20_000, linesPerChunk)], next);
     }
     expect(received).toEqual(received.map((_, n) => n));
@@ -435,7 +435,7 @@ describe('a log that spans several files', () => {
 });
 
 describe('notes about lost log bytes', () => {
-  test('writes each note on a line of its own and keeps it after a restart', async () => {
+  test('writes each note about lost bytes on its own line, and keeps the notes after a restart', async () => {
     const folder = openFolder();
     const files = openLogs(folder);
     await appendTexts(files, ['half']);

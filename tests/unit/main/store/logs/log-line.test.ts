@@ -6,7 +6,7 @@ const output = fc
   .array(fc.constantFrom('\r', '\r\r', 'a', 'bc', 'ä', '🚂', '10%'))
   .map(parts => parts.join(''));
 
-// The text that a terminal shows: that after the last carriage return, not counting those at the end of the line.
+// Returns the text that a terminal shows: the text after the last carriage return that does not end the line.
 const visibleText = (text: string): string => text.replace(/\r+$/, '').split('\r').at(-1) ?? '';
 
 test('folds a line to what a terminal shows, however the bytes are split', () => {

@@ -46,7 +46,7 @@ async function openFixture(
     expect((await files.append(JobId.parse(id), 1, piece)).ok).toBe(true);
   for (const [id, hours] of Object.entries(orphans)) {
     if (hours !== null) writeFileSync(markOf(id), `${clock.wall() - hours * hourMs}\n`);
-    // The sweep must not use the times of the files, because these do not show since when a log has had no job.
+    // The sweep must ignore file times, because they do not show when the job was deleted.
     for (const name of ['', '1', '1/000000.text', '1/000000.index']) utimesSync(join(folder, id, name), 1, 1);
   }
   const startedAt = clock.wall();
@@ -80,7 +80,7 @@ async function openFixture(
   };
 }
 
-test('removes logs of expired and of missing jobs at the start', async () => {
+test('removes the logs of expired jobs and of missing jobs at the start', async () => {
   const jobs = { j_old: 31, j_new: 29, j_runs: null };
   const fixture = await openFixture(jobs, { j_gone: 25, j_just_gone: 23 }, 30);
   await expect.poll(() => [fixture.has('j_old'), fixture.has('j_gone')]).toEqual([false, false]);
@@ -110,7 +110,7 @@ test('keeps logs of all existing jobs when no maximum age is set', async () => {
   expect(fixture.has('j_old')).toBe(true);
 });
 
-test('keeps an orphaned log for a day after the sweep has found it, even when its files are old', async () => {
+test('keeps an orphaned log for a day after a sweep found the log, even when its files are old', async () => {
   const fixture = await openFixture({}, { j_gone: null }, 30);
   await expect.poll(() => fixture.isMarked('j_gone')).toBe(true);
   for (let hour = 0; hour < 23; hour += 1) await fixture.sweepAfter(hourMs);
@@ -126,7 +126,7 @@ test('keeps an orphaned log for a day after the sweep has found it, even when it
     .toBe(false);
 });
 
-test('removes the orphan mark when the job exists again', async () => {
+test('removes the orphan mark of a log when the job exists again', async () => {
   const fixture = await openFixture({ j_back: 2 }, {}, 30);
   fixture.mark('j_back', '1\n');
   await expect
@@ -138,7 +138,7 @@ test('removes the orphan mark when the job exists again', async () => {
   expect(fixture.has('j_back')).toBe(true);
 });
 
-test('restarts the one-day period when the orphan mark is unreadable', async () => {
+test('restarts the one-day period of an orphaned log when its mark is unreadable', async () => {
   const fixture = await openFixture({}, { j_gone: null }, 30);
   fixture.mark('j_gone', 'soon');
   await fixture.sweepAfter(hourMs);

@@ -82,7 +82,7 @@ test('reopens a pinging stream after two missed pings', () => {
   expect(messages).toEqual(['open', 'lost', 'open']);
 });
 
-test('keeps a stream open while it receives any frames', () => {
+test('keeps a pinging stream open while frames of any kind arrive', () => {
   newestSource().emit('open');
   newestSource().emit('message', ping);
   advance(40_000);
@@ -91,21 +91,21 @@ test('keeps a stream open while it receives any frames', () => {
   expect(messages).toEqual(['open', 'frame']);
 });
 
-test('leaves a stream open when the server sends no pings', () => {
+test('keeps a silent stream open when the server sends no pings', () => {
   newestSource().emit('open');
   newestSource().emit('message', '{"kind":"queue"}');
   advance(3_600_000);
   expect([messages, sources.length]).toEqual([['open', 'frame'], 1]);
 });
 
-test('retries a connection that gets no answer', () => {
+test('opens a new connection when one gets no answer for ten seconds', () => {
   advance(10_000);
   expect([messages, sources[0]?.isClosed]).toEqual([['lost'], true]);
   advance(2_000);
   expect(sources).toHaveLength(2);
 });
 
-test('allows the same time for a reconnect by the browser itself', () => {
+test('waits ten seconds for the reconnect of the browser before it opens a new connection', () => {
   newestSource().emit('open');
   newestSource().emit('message', ping);
   newestSource().emit('error');
@@ -115,7 +115,7 @@ test('allows the same time for a reconnect by the browser itself', () => {
   expect(sources).toHaveLength(2);
 });
 
-test('retries a refused stream until it is closed', () => {
+test('retries a refused stream until the tab closes it', () => {
   newestSource().readyState = 2;
   newestSource().emit('error');
   advance(2_000);

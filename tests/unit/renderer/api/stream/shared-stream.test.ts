@@ -55,7 +55,7 @@ function startTab({ isSilent = false, isRefused = false } = {}) {
   };
 }
 
-test('sends the stream URL to the hub and forwards what the hub sends', () => {
+test('sends the stream URL to the hub and forwards its stream messages', () => {
   const { connections, messages } = startTab();
   expect(connections[0]?.sent).toEqual([{ kind: 'here', url }]);
   connections[0]?.receive({ kind: 'heard' });
@@ -64,7 +64,7 @@ test('sends the stream URL to the hub and forwards what the hub sends', () => {
   expect(messages).toEqual([{ kind: 'open' }, { kind: 'frame', data: '1' }]);
 });
 
-test('sends heartbeats to the hub while it is open, and a leave message when it closes', async () => {
+test('sends heartbeats to the hub while the tab is open, and a leave message when it closes', async () => {
   const { connections, ownStreams, close } = startTab();
   await vi.advanceTimersByTimeAsync(60_000);
   expect(connections[0]?.sent).toHaveLength(7);
@@ -76,7 +76,7 @@ test('sends heartbeats to the hub while it is open, and a leave message when it 
   expect(connections[0]?.sent).toHaveLength(8);
 });
 
-test('leaves and turns stale when its page is cached, and rejoins when it is shown', () => {
+test('leaves the hub when the browser caches the page, and rejoins when the page is shown', () => {
   const { connections, messages, dispatch } = startTab();
   connections[0]?.receive({ kind: 'open' });
   dispatch('pageshow');
@@ -101,7 +101,7 @@ test('opens its own stream within three heartbeats when the hub stops answering'
   expect(connections[0]?.isClosed).toBe(true);
 });
 
-test('opens its own stream and reports possible loss when the hub never answers', async () => {
+test('opens its own stream and reports a lost stream when the hub never answers', async () => {
   const { connections, ownStreams, messages, close } = startTab({ isSilent: true });
   await vi.advanceTimersByTimeAsync(4_000);
   expect(ownStreams).toHaveLength(0);
@@ -117,7 +117,7 @@ test('opens its own stream and reports possible loss when the hub never answers'
   expect(ownStreams[0]?.isClosed).toBe(true);
 });
 
-test('immediately opens one own stream when the worker script fails to load', () => {
+test('opens one own stream when the worker script fails to load', () => {
   const { connections, ownStreams, dispatch } = startTab();
   connections[0]?.fail();
   connections[0]?.fail();

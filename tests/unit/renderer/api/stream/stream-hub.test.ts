@@ -44,7 +44,7 @@ test('shares one stream between tabs and sends every event to each', () => {
     expect(messages).toEqual([{ kind: 'heard' }, { kind: 'open' }, frame('1')]);
 });
 
-test('notifies a later tab that the stream is open and sends it the following events', () => {
+test('tells a later tab that the stream is open and sends the tab the following events', () => {
   const hub = createTestHub();
   const [first, second] = [createTab(), createTab()];
   hub.receive(first, join);
@@ -55,7 +55,7 @@ test('notifies a later tab that the stream is open and sends it the following ev
   expect(second.messages).toEqual([{ kind: 'open' }, { kind: 'heard' }, frame('after')]);
 });
 
-test.each(['lost', 'refused'] as const)('notifies a tab that joins a %s stream of that state', kind => {
+test.each(['lost', 'refused'] as const)('tells a tab that joins a %s stream about this state', kind => {
   const hub = createTestHub();
   const [first, second] = [createTab(), createTab()];
   hub.receive(first, join);
@@ -66,7 +66,7 @@ test.each(['lost', 'refused'] as const)('notifies a tab that joins a %s stream o
   expect(second.messages).toEqual([{ kind }, { kind: 'heard' }]);
 });
 
-test('reports no state before the stream is open', () => {
+test('tells a tab no state before the stream is open', () => {
   const hub = createTestHub();
   const [first, second] = [createTab(), createTab()];
   hub.receive(first, join);
@@ -74,7 +74,7 @@ test('reports no state before the stream is open', () => {
   expect(second.messages).toEqual([{ kind: 'heard' }]);
 });
 
-test('sends nothing to a tab that left, and closes the stream when the last tab leaves', () => {
+test('sends no events to a tab that left, and closes the stream when the last tab leaves', () => {
   const hub = createTestHub();
   const [first, second] = [createTab(), createTab()];
   hub.receive(first, join);
@@ -100,7 +100,7 @@ test('opens a new stream for a tab that joins after all tabs left', () => {
   expect(second.messages).toEqual([{ kind: 'heard' }]);
 });
 
-test('answers each heartbeat and does nothing else', () => {
+test('answers each heartbeat without opening another stream', () => {
   const hub = createTestHub();
   const tab = createTab();
   hub.receive(tab, join);
@@ -110,7 +110,7 @@ test('answers each heartbeat and does nothing else', () => {
   expect(openedStreams).toHaveLength(1);
 });
 
-test('drops a tab after three silent minutes and admits it as new when it wakes', () => {
+test('drops a tab after three silent minutes and treats its next heartbeat as a new join', () => {
   const hub = createTestHub();
   const [sleeping, awake] = [createTab(), createTab()];
   hub.receive(sleeping, join);

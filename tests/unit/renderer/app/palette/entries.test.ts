@@ -28,12 +28,9 @@ describe('matchActions', () => {
     expect(textsFor(query)).toEqual(texts);
   });
 
-  it.each(['flux-lora', 'cancel nothing', '', ' '])(
-    'finds no action for "%s", which names no action or an unknown object',
-    query => {
-      expect(textsFor(query)).toEqual([]);
-    },
-  );
+  it.each(['flux-lora', 'cancel nothing', '', ' '])('finds no action for the query "%s"', query => {
+    expect(textsFor(query)).toEqual([]);
+  });
 
   it('returns at most the given number of actions', () => {
     expect(textsFor('job', 2)).toEqual(['Submit job', 'Cancel job: flux-lora']);

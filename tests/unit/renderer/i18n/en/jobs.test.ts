@@ -62,7 +62,7 @@ describe('the job filter', () => {
     });
   });
 
-  it('matches a group by pattern, every tag, and a part of the name', () => {
+  it('matches a part of the name, a group by pattern, and tags only as a whole', () => {
     const overrides = { name: 'Tulips', tags: ['Base', 'b'], group: 'Lr-1' };
     for (const text of ['tulip', 'group:lr-*', 'group:LR-1', 'tag:base tag:b'])
       expect(matches(text, overrides)).toBe(true);
@@ -71,7 +71,7 @@ describe('the job filter', () => {
     expect(matches('group:*', { group: null })).toBe(false);
   });
 
-  it('matches jobs that satisfy every part', () => {
+  it('matches states, users, workers by pattern, and words', () => {
     expect(matches('', {})).toBe(true);
     expect(matches('state:pending', { approval: 'wanted' })).toBe(false);
     expect(matches('state:blocked', { approval: 'wanted' })).toBe(true);
@@ -90,7 +90,7 @@ describe('the job filter', () => {
     expect(matches('digits other', {})).toBe(false);
   });
 
-  it('accepts any text as a filter', () => {
+  it('parses any text without an error', () => {
     fc.assert(
       fc.property(fc.string(), text => {
         expect(createMatcher(parseSearch(text))(job('j-1'))).toBeTypeOf('boolean');
@@ -98,7 +98,7 @@ describe('the job filter', () => {
     );
   });
 
-  it('also searches the user, the worker and the error', () => {
+  it('finds words in the user, the worker and the error of a failed job', () => {
     const failed: Partial<JobView> = { ...rig3, status: 'failed', user: 'Ada', error_message: 'CUDA error' };
     expect(matches('cuda RIG ada', failed)).toBe(true);
     expect(matches('cuda', { ...failed, status: 'pending' })).toBe(false);
@@ -127,7 +127,7 @@ describe('the job filter', () => {
     expect(counts).toMatchObject({ pending: 2, blocked: 1, starting: 1, failed: 0 });
   });
 
-  it('recounts only when a job arrives, leaves or changes state', () => {
+  it('counts again only when a job arrives, leaves or changes state', () => {
     const count = createStateCounter();
     const first = count([job('a'), job('b', { status: 'running' })]);
     expect(first).toMatchObject({ pending: 1, running: 1 });
@@ -150,7 +150,7 @@ describe('the job filter', () => {
 });
 
 describe('job actions', () => {
-  it('gives the reason why an action is unavailable', () => {
+  it('have a reason when the state of the job makes them unavailable', () => {
     expect(unavailableReason('cancel', job('a'))).toBeNull();
     expect(unavailableReason('cancel', job('a', { status: 'cancelling' }))).toBe('jobs.not.cancelling');
     expect(unavailableReason('cancel', job('a', { status: 'failed' }))).toBe('jobs.not.ended');
@@ -161,7 +161,7 @@ describe('job actions', () => {
     expect(unavailableReason('duplicate', job('a', { status: 'failed' }))).toBeNull();
   });
 
-  it('offers approve and reject only while approval is pending', () => {
+  it('include approve and reject only while the job waits for approval', () => {
     const allow = () => true;
     expect(isOffered('approve', job('a', { approval: 'wanted' }), allow)).toBe(true);
     expect(isOffered('reject', job('a', { approval: 'given' }), allow)).toBe(false);
@@ -189,11 +189,11 @@ describe('job figures', () => {
     expect(figures.ranFor({ started_at: null, completed_at: null }, 0)).toBeNull();
     expect(figures.ranFor(started, Date.parse('2026-01-01T00:01:00.000Z'))).toBe(60);
     expect(figures.ranFor({ ...started, completed_at: '2026-01-01T00:00:05.000Z' }, 0)).toBe(5);
-    // The clock of this computer may be slower than the server's.
+    // The clock of the browser may be behind the clock of the server.
     expect(figures.ranFor(started, 0)).toBe(0);
   });
 
-  it('shows no run time while the job waits again', () => {
+  it('shows no run time while the job waits for its next attempt', () => {
     const started = { started_at: '2026-01-01T00:00:00.000Z', attempt: 1 };
     const now = Date.parse('2026-01-01T00:01:00.000Z');
     expect(figures.runTime(job('a', started), now)).toBeNull();
@@ -208,7 +208,7 @@ describe('job figures', () => {
     expect(figures.speed(0.02, t)).toBe('1.2/min');
   });
 
-  it('shows progress as steps, step or percent, depending on what is known', () => {
+  it('shows progress as steps, as one step, as a percentage or as a stage, whichever is known', () => {
     expect(figures.progressText(null, t)).toBe('');
     expect(figures.progressText({ step: 538, total_steps: 2814 }, t)).toBe('538 / 2,814');
     expect(figures.progressText({ step: 538 }, t)).toBe('step 538');
@@ -216,7 +216,7 @@ describe('job figures', () => {
     expect(figures.progressText({ stage: 'caching' }, t)).toBe('caching');
   });
 
-  it('names a priority and adds the number of one between two names', () => {
+  it('shows the name of a priority, and adds the number when it is above the named priority', () => {
     expect(figures.priorityText(20, t)).toBe('high');
     expect(figures.priorityText(15, t)).toBe('normal (15)');
     expect(figures.priorityText(50, t)).toBe('critical (50)');
@@ -224,7 +224,7 @@ describe('job figures', () => {
 });
 
 describe('the job form', () => {
-  it('builds a submit request', () => {
+  it('builds a submit request from the draft', () => {
     const checked = checkDraft(
       {
         ...emptyDraft,
@@ -275,7 +275,7 @@ describe('the job form', () => {
     });
   });
 
-  it('starts with the values of the job it duplicates', () => {
+  it('starts with the values of the job that the user duplicates', () => {
     const original = job('a', {
       worker_labels: { gpu: 'a*' },
       timeout_s: 3600,
@@ -360,11 +360,11 @@ describe('the queue', () => {
     expect(idsWithPlaces(jobs, ['a', 'gone', 'b', 'c', 'd'])).toEqual(['b 1', 'd 2']);
   });
 
-  it("shows the server's positions when jobs of other users are hidden", () => {
+  it('shows the positions from the server when jobs of other users are hidden', () => {
     expect(idsWithPlaces([job('a'), job('b')], ['a', 'b'], [2, 7])).toEqual(['a 2', 'b 7']);
   });
 
-  it("appends jobs without a position, sorted by the server's rule", () => {
+  it('appends jobs without a position in the order in which the server would run them', () => {
     const jobs = [
       job('late', { queued_at: '2026-01-02T00:00:00.000Z' }),
       job('early'),
@@ -395,27 +395,27 @@ describe('the queue', () => {
     expect(idsWithPlaces(jobs, ['listed'])).toEqual(['listed 1', 'free null', 'child null']);
   });
 
-  it('reuses the row of a job that neither changed nor moved', () => {
+  it('reuses the row object of a job that neither changed nor moved', () => {
     const jobs = new Map([job('a'), job('b'), job('c')].map(entry => [entry.id, entry]));
     const order = { ids: [...jobs.keys()], places: undefined };
     const cache = createRowCache();
     const [a, b, c] = toQueueRows(jobs, order, cache);
     jobs.set(JobId.parse('b'), job('b', { priority: 20 }));
-    const again = toQueueRows(jobs, order, cache);
-    expect(again.map((row, at) => row === [a, b, c][at])).toEqual([true, false, true]);
+    const nextRows = toQueueRows(jobs, order, cache);
+    expect(nextRows.map((row, at) => row === [a, b, c][at])).toEqual([true, false, true]);
     expect(toQueueRows(jobs, { ...order, ids: order.ids.slice(1) }, cache)[1]).toMatchObject({
       job: { id: 'c' },
       place: 2,
     });
   });
 
-  it('separates jobs that wait for approval', () => {
+  it('treats a job as waiting for approval only until it ends', () => {
     expect(waitsForApproval(job('a', { approval: 'wanted' }))).toBe(true);
     expect(waitsForApproval(job('a', { approval: 'wanted', status: 'failed' }))).toBe(false);
     expect(waitsForApproval(job('a'))).toBe(false);
   });
 
-  it('selects the jobs a cleanup would delete by age', () => {
+  it('selects for a cleanup the jobs that ended at least the given number of days ago', () => {
     const now = Date.parse('2026-01-31T00:00:00.000Z');
     const ended = job('a', { status: 'failed', completed_at: '2026-01-01T00:00:00.000Z' });
     expect(isOld(ended, 30, now)).toBe(true);
@@ -423,7 +423,7 @@ describe('the queue', () => {
     expect(isOld(job('b'), 0, now)).toBe(false);
   });
 
-  it('parses a limit, and an empty text as no limit', () => {
+  it('parses a limit: empty text is null, and invalid text is undefined', () => {
     expect(['', ' 4 ', '0', '-1', '1.5', 'x', '100001'].map(limitOf)).toEqual([
       null,
       4,

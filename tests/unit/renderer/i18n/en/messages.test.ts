@@ -1,4 +1,4 @@
-/** Tests that the texts of each language have the keys and placeholders of the English ones and can be formatted. */
+/** Tests that each language has the keys and placeholders of English, and that every text can be formatted. */
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -14,7 +14,7 @@ const modules = import.meta.glob<Readonly<Record<string, Catalog>>>('../../../..
   eager: true,
 });
 
-/** Returns all texts of a language, also those that load together with their page. */
+/** Returns all texts of a language, including texts that load with their page. */
 function catalogOf(language: string): Catalog {
   const parts = Object.entries(modules).filter(([path]) => path.includes(`/i18n/${language}/`));
   return Object.fromEntries(parts.flatMap(([, part]) => Object.values(part).flatMap(Object.entries<string>)));
@@ -65,11 +65,11 @@ const templates = [...sources.matchAll(/`((?:[\w.]|\$\{[^}`]*\})+)`/g)]
 
 const textIn = (language: keyof typeof catalogs, key: string): string => catalogs[language][key] ?? '';
 
-test('uses every message somewhere', () => {
+test('finds each English message key in the sources of the panel', () => {
   expect(keys.filter(key => !isUsed(key))).toEqual([]);
 });
 
-/** The calls of a translator with a literal key and a literal object of values. Skips objects that spread another one. */
+/** Calls `t('key', { … })` in the sources, except calls that spread another object into the values. */
 const literalCalls = [...sources.matchAll(/\bt\(\s*'([\w.]+)',\s*\{([^{}]*)\}\s*,?\s*\)/g)]
   .map(([, key = '', values = '']) => ({ key, values: withoutArguments(values) }))
   .filter(({ values }) => !values.includes('...'));
@@ -80,7 +80,7 @@ function withoutArguments(values: string): string {
   return shorter === values ? values : withoutArguments(shorter);
 }
 
-test('gives a value to every placeholder of a message', () => {
+test('finds a value for every placeholder in each literal call of a translator', () => {
   const incomplete = literalCalls.filter(({ key, values }) => {
     const names = [...values.matchAll(/(?:^|,)\s*(\w+)/g)].map(([, name]) => name);
     return namesIn(textIn('en', key)).some(name => !names.includes(name));
@@ -95,10 +95,10 @@ describe.each(Object.keys(catalogs) as (keyof typeof catalogs)[])('the catalogue
   });
 
   test('has the same placeholders as English', () => {
-    const others = keys.filter(
+    const differing = keys.filter(
       key => namesIn(textIn(language, key)).join() !== namesIn(textIn('en', key)).join(),
     );
-    expect(others).toEqual([]);
+    expect(differing).toEqual([]);
   });
 
   test.each([0, 1, 2, 5_000])('renders every message with the count %d', async count => {

@@ -53,7 +53,7 @@ test('counts workers by status, and the GPUs of connected workers that jobs use'
   });
 });
 
-test('counts pending jobs without those that need approval, and drops jobs that ended a day ago', () => {
+test('counts pending jobs that need no approval, and jobs that ended within the last day', () => {
   const jobs = [
     job('j_1', { queued_at: '2026-03-02T11:00:00.000Z' }),
     job('j_2', { queued_at: '2026-03-02T10:00:00.000Z' }),
@@ -71,7 +71,7 @@ test('counts pending jobs without those that need approval, and drops jobs that 
   });
 });
 
-test('sorts needs by urgency, a silent worker with a job first', () => {
+test('sorts needs by urgency and starts with a job on a silent worker', () => {
   const since = '2026-03-02T11:00:00.000Z';
   const workers = [
     workerView({ id: workerId('w_q'), quarantine: { reason: 'three in a row', since, retry_at: since } }),
@@ -114,7 +114,7 @@ test('sorts needs by urgency, a silent worker with a job first', () => {
   ]);
 });
 
-test('lists offline workers unless somebody planned their absence', () => {
+test('lists offline workers except drained, ephemeral, local and never registered workers', () => {
   const drain = { reason: null, by: 'ada', since: '2026-03-02T10:00:00.000Z', deadline: null };
   const offlineWorker = (id: string, overrides: object) =>
     workerView({
@@ -146,7 +146,7 @@ function subjectOf(need: Need): string | number {
   return 'count' in need ? need.count : need.workers.length;
 }
 
-test('lists a job that no worker can take only while it is pending', () => {
+test('lists an unsatisfiable job only while the job is pending', () => {
   const jobs = jobsOf(job('j_1'), job('j_2', { status: 'cancelled' }));
   const waiting = ['j_1', 'j_2', 'j_3'].map(id => ({ job_id: JobId.parse(id), count: 2 }));
   expect(findNeeds([], jobs, statsWith(waiting), now)).toMatchObject([
@@ -154,7 +154,7 @@ test('lists a job that no worker can take only while it is pending', () => {
   ]);
 });
 
-test('lists an offline worker once when jobs wait only for it, whether it was lost or stopped', () => {
+test('lists an offline worker once when jobs wait only for this worker, whether it was lost or stopped', () => {
   const workers = [
     workerView({
       id: workerId('w_lost'),
@@ -179,13 +179,13 @@ test('lists an offline worker once when jobs wait only for it, whether it was lo
     { kind: 'waitsForOffline', worker: { id: 'w_lost' }, others: 0, count: 2 },
     { kind: 'waitsForOffline', worker: { id: 'w_left' }, others: 0, count: 2 },
   ]);
-  // Other workers could run that job too, so the lost connection of this worker is shown as well.
+  // Another worker could run the job, too, so the panel also shows that the connection of w_lost broke.
   expect(needs(waiting('w_lost', 'j_1', 1))).toMatchObject([
     { kind: 'waitsForOffline', others: 1 },
     { kind: 'offline', worker: { id: 'w_lost' } },
     { kind: 'shutDown', worker: { id: 'w_left' } },
   ]);
-  // In these cases, the worker has returned, the job was cancelled, or the worker was deleted.
+  // Here the worker has returned, the job was cancelled, or the worker was deleted.
   const stale = needs(waiting('w_back', 'j_1'), waiting('w_lost', 'j_2'), waiting('w_gone', 'j_1'));
   expect(stale.map(({ kind }) => kind)).toEqual(['offline', 'shutDown']);
 });

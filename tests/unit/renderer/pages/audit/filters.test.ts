@@ -10,13 +10,13 @@ import {
 
 const filters = (text: string) => parseFilters(new URLSearchParams(text));
 
-test('round-trips the known filters through the URL and drops the rest', () => {
+test('round-trips known filters through the URL and drops empty and unknown filters', () => {
   for (const text of ['', 'type=job.*&actor=ada', 'target=j_1&since=2026-01-31T12%3A00'])
     expect(toSearchParams(filters(text)).toString()).toBe(text);
   expect(toSearchParams(filters('type=&colour=red')).toString()).toBe('');
 });
 
-test('sends only the filters that are set, with times as instants', () => {
+test('sends only valid filters, and converts local times to instants', () => {
   expect(toQuery(filters(''))).toEqual({});
   expect(toQuery(filters('type=%20job.failed&actor=ada&target=j_1'))).toEqual({
     event_type: 'job.failed',
@@ -28,12 +28,12 @@ test('sends only the filters that are set, with times as instants', () => {
   expect(toQuery(filters('since=2026-01-&until=soon'))).toEqual({});
 });
 
-test('detects a view without filters', () => {
+test('reports whether any filter is set', () => {
   expect(isEmpty(filters(''))).toBe(true);
   expect(isEmpty(filters('until=2026'))).toBe(false);
 });
 
-test('lists each event type and its group once', () => {
+test('lists each event type and each group once', () => {
   expect(withGroups(['worker.back', 'job.failed', 'worker.created', 'job.failed'])).toEqual([
     'job.*',
     'job.failed',

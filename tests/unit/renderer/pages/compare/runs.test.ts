@@ -19,14 +19,14 @@ const withLoss = (id: string, loss: number, sweep: object | null = null): Run =>
   run(id, { sweep, progress: { step: 1, loss } });
 
 describe('variedKeys', () => {
-  test('returns the keys in which the configs differ, with the value of each job', () => {
+  test('returns the config keys whose values differ, and the value of each job', () => {
     const runs = [run('j_1', {}, { a: 1, b: { c: 1 } }), run('j_2', {}, { a: 1, b: { c: 2 } }), run('j_3')];
     const { keys, valueOf } = variedKeys(runs);
     expect(keys).toEqual(['b.c']);
     expect(runs.map(entry => valueOf(entry, 'b.c'))).toEqual([1, 2, undefined]);
   });
 
-  test('returns the keys that a sweep has varied, without reading configs', () => {
+  test('returns the keys that a sweep varied when no config has been read', () => {
     const { keys } = variedKeys([
       run('j_1', { sweep: { lr: 1, on: true } }),
       run('j_2', { sweep: { lr: 2, on: true } }),
@@ -40,18 +40,18 @@ describe('whyNoneDiffers', () => {
   const reasonFor = (runs: readonly Run[], mayAll = true) =>
     whyNoneDiffers(runs, variedKeys(runs), ({ id }) => mayAll || id === 'j_1');
 
-  test('returns "same" only if every config is known', () => {
+  test('returns "same" only if the configs of all jobs are known', () => {
     expect(reasonFor([same, run('j_2', {}, { a: 1 })])).toBe('same');
     expect(reasonFor([same, run('j_2')])).toBe('unread');
     expect(reasonFor([same, run('j_2')], false)).toBe('hidden');
   });
 
-  test('returns null for one job, or when values differ', () => {
+  test('returns null for a single job, and for jobs whose values differ', () => {
     expect(reasonFor([same])).toBeNull();
     expect(reasonFor([same, run('j_2', {}, { a: 2 })])).toBeNull();
   });
 
-  test('compares the values of a sweep without reading configs', () => {
+  test('compares the values of a sweep when no config has been read', () => {
     expect(reasonFor(['j_1', 'j_2'].map(id => run(id, { sweep: { lr: 1 } })))).toBe('same');
   });
 });
@@ -65,7 +65,7 @@ test('onlyDifference names a key only if no other key differs and every config i
   expect(only(first, run('j_2', {}, { lr: 2, rank: 8 }), run('j_3'))).toBeNull();
 });
 
-test('parallelAxes spaces values evenly in order of size, and the loss by its value', () => {
+test('parallelAxes spaces config values evenly in ascending order, and losses by value', () => {
   const runs = [
     withLoss('j_1', 1, { lr: 10 }),
     withLoss('j_2', 2, { lr: 9 }),
@@ -91,7 +91,7 @@ test('sortedByBestLoss puts the best loss first, and jobs without a loss last', 
   expect(sortedByBestLoss(runs).map(({ job }) => job.id)).toEqual(['j_2', 'j_1', 'j_0', 'j_3']);
 });
 
-test('parseSelection reads a group, or at most eight different valid ids', () => {
+test('parseSelection reads a group, or at most eight different job ids', () => {
   const read = (query: string) => parseSelection(new URLSearchParams(query));
   expect(read('group=a')).toEqual({ kind: 'group', group: 'a' });
   expect(read('jobs=j_a,j_a,j_b')).toEqual({ kind: 'jobs', ids: ['j_a', 'j_b'] });

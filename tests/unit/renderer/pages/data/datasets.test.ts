@@ -40,7 +40,7 @@ describe('groupVersions', () => {
     expect(new Set(datasets.map(({ key }) => key)).size).toBe(3);
   });
 
-  test('keeps owner and name apart when their combined text is the same', () => {
+  test('separates datasets whose owner and name are the same only when joined', () => {
     const datasets = groupVersions([
       view({ id: 2, owner: 'a","b', name: 'c' }),
       view({ id: 1, owner: 'a', name: 'b","c' }),
@@ -48,7 +48,7 @@ describe('groupVersions', () => {
     expect(datasets).toHaveLength(2);
   });
 
-  test('sums the jobs and pins of all versions, counting jobs of equal files once', () => {
+  test('sums the jobs and pins of all versions, and counts the jobs of equal versions once', () => {
     const same = 'f'.repeat(64);
     const [dataset] = groupVersions([
       view({ id: 4, version: same, jobs: 2, pinned: true, newest: true }),
@@ -62,7 +62,7 @@ describe('groupVersions', () => {
     expect(groupVersions([])).toEqual([]);
   });
 
-  test('finds a dataset by the id of any of its versions', () => {
+  test('returns datasets which datasetWith finds by the id of each of their versions', () => {
     const datasets = groupVersions([view({ id: 12, newest: true }), view({ id: 2 })]);
     expect(datasetWith(datasets, '2')?.newest.id).toBe(12);
     expect(datasetWith(datasets, '1')).toBeUndefined();

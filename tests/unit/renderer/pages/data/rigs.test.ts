@@ -23,7 +23,7 @@ const fleet = new Map(
 );
 const unregistered = workerView({ id: workerId('new'), name: 'new', registered_at: null });
 
-test('names the rigs that have a version, and the registered rigs without it', () => {
+test('names the rigs that have a version, and the registered rigs that lack this version', () => {
   const all = new Map([...fleet, [unregistered.id, unregistered]]);
   expect(rigsWith(dataset({ workers: ['rig-2'], workers_count: 1 }), all)).toEqual({
     names: ['rig-2'],
@@ -32,25 +32,25 @@ test('names the rigs that have a version, and the registered rigs without it', (
   });
 });
 
-test('names no missing rigs if the server has not named all that have a version', () => {
+test('returns null for missing rigs if the server names only some of the rigs that have a version', () => {
   expect(rigsWith(dataset({ workers: ['rig-2'], workers_count: 2 }), fleet)?.missing).toBeNull();
 });
 
-test('returns null if the server names no workers to this user', () => {
+test('returns null if the server hides the workers from the user', () => {
   expect(rigsWith(dataset(), fleet)).toBeNull();
   expect(placesText(dataset(), t)).toBeNull();
 });
 
-test('counts the workers of an older server by their names', () => {
+test('counts the names of the workers when an older server sends no count', () => {
   expect(rigsWith(dataset({ workers: ['rig-2'] }), fleet)?.count).toBe(1);
 });
 
-test('shortens many names', () => {
+test('names three workers and counts the rest', () => {
   expect(namesText(['a', 'b', 'c'], 3, t)).toBe('a, b, c');
   expect(namesText(['a', 'b', 'c', 'd'], 30, t)).toBe('a, b, c and 27 more');
 });
 
-test('says where a version is, and how much the other rigs download', () => {
+test('tells which rigs have a version, and how much the other rigs must download', () => {
   expect(placesText(dataset({ workers: [], workers_count: 0 }), t)).toMatch(
     /^On no worker yet: the worker downloads 12 GB before the start\.$/,
   );

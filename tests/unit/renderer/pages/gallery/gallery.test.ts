@@ -42,7 +42,7 @@ const sample = (step: number, prompt: string): string => `step_${step}_${prompt}
 const samplesOf = (...views: readonly SampleView[]) => mergeSamples([], views);
 const keysOf = (samples: readonly (GallerySample | null)[]) => samples.map(entry => entry?.view.key ?? null);
 
-/** Two jobs that share a prompt but not their steps. */
+/** The samples of two jobs that share the prompt "cat", but have different steps. */
 const allSamples = samplesOf(
   view(a, sample(100, 'cat'), 1),
   view(a, sample(100, 'dog'), 2),
@@ -57,13 +57,13 @@ describe('reading samples', () => {
     expect(merged.map(({ view: { order } }) => order)).toEqual([7, 6, 5, 4, 3, 2]);
   });
 
-  test('keeps the list when nothing is new, also when an older page repeats a file', () => {
+  test('returns the same list when nothing is new, also when an older page repeats a file', () => {
     expect(mergeSamples(allSamples, [view(a, sample(200, 'cat'), 4), view(a, sample(200, 'cat'), 0)])).toBe(
       allSamples,
     );
   });
 
-  test('groups samples by job, the job with the newest sample first', () => {
+  test('groups samples by job and lists the job with the newest sample first', () => {
     expect(groupByJob(allSamples).map(({ job, name, samples }) => [job, name, samples.length])).toEqual([
       [a, 'config of j_a', 4],
       [b, 'config of j_b', 1],
@@ -74,13 +74,13 @@ describe('reading samples', () => {
 describe('comparing jobs', () => {
   const { positions, rows, unplaced } = compareSamples(allSamples, 'step');
 
-  test('has the steps of all jobs, a row per prompt, and counts samples without a step', () => {
+  test('returns the steps of all jobs, a row per prompt, and the number of samples without a step', () => {
     expect(positions).toEqual([100, 150, 200]);
     expect(rows.map(({ first }) => first.prompt)).toEqual(['cat', 'dog']);
     expect(unplaced).toBe(1);
   });
 
-  test('shows the nearest sample at or before the step, and none before the first', () => {
+  test('shows the last sample at or before a step, and no sample before the first one', () => {
     const cats = (job: JobId) => rows[0]?.byJob.get(job) ?? [];
     expect(keysOf([100, 150, 200].map(step => sampleAt(cats(a), step)))).toEqual([
       sample(100, 'cat'),
@@ -109,7 +109,7 @@ describe('comparing jobs', () => {
     ]);
   });
 
-  test('compares by epoch when names contain no step', () => {
+  test('compares by epoch when the file names contain no step', () => {
     const epochs = samplesOf(
       view(a, 'x_e000001_00_20240101123456.png', 1),
       view(a, 'x_e000002_00_20240101123456.png', 2),
@@ -126,7 +126,7 @@ describe('comparing jobs', () => {
     [199, 1],
     [5, 0],
     [900, 2],
-  ])('selects for step %s the position with the index %s', (position, index) => {
+  ])('selects for step %s the position at index %s', (position, index) => {
     expect(indexOfPosition(positions, position)).toBe(index);
   });
 });
@@ -142,13 +142,13 @@ describe('moving in full screen', () => {
     return keysOf([before, after, above, below]);
   };
 
-  test('moves through the steps of the prompt, and to other prompts of the job at or before the step', () => {
+  test('moves sideways to other steps of a prompt, and up or down to other prompts at or before the step', () => {
     expect(neighbourKeys(sample(100, 'cat'))).toEqual([null, sample(200, 'cat'), null, sample(100, 'dog')]);
     expect(neighbourKeys(sample(200, 'cat'))).toEqual([sample(100, 'cat'), null, null, sample(100, 'dog')]);
     expect(neighbourKeys(sample(100, 'dog'))).toEqual([null, null, sample(100, 'cat'), null]);
   });
 
-  test('moves only among samples without a step from such a sample', () => {
+  test('moves from a sample without a step only to other samples without a step', () => {
     expect(neighbourKeys('scan.png')).toEqual([null, null, null, null]);
   });
 });
@@ -156,7 +156,7 @@ describe('moving in full screen', () => {
 describe('the wall', () => {
   const rows = wallRows(groupByJob(allSamples), 3);
 
-  test('lays out a heading per job and rows of tiles', () => {
+  test('has a heading per job, rows of tiles, and columns by the available width', () => {
     expect(rows.map(row => (row.kind === 'job' ? row.group.job : row.samples.length))).toEqual([
       a,
       3,
@@ -184,7 +184,7 @@ describe('the wall', () => {
   });
 });
 
-describe('the address', () => {
+describe('the URL of the gallery', () => {
   test.each([
     'jobs=j_a,j_b&at=step-150&prompt=%2Fcat&open=j_b',
     'jobs=j_a&choose=',
@@ -195,7 +195,7 @@ describe('the address', () => {
     expect(address.toString().replaceAll('%2C', ',')).toBe(text);
   });
 
-  test('ignores invalid jobs, repeated jobs, more than four jobs, and invalid positions', () => {
+  test('is read without invalid jobs, repeated jobs, more than four jobs, and invalid positions', () => {
     const read = (text: string) => readView(new URLSearchParams(text));
     expect(read('jobs=a,../x,a,b,c,d,e').jobs).toEqual(['a', 'b', 'c', 'd']);
     expect(read('jobs=a&at=step-x')).toMatchObject({ unit: null, position: null });

@@ -26,7 +26,7 @@ const jobs = ['j_2', 'j_3'].map(id => ({
 }));
 const outlook = (overrides: Partial<Outlook>): Outlook => ({ bars: [], predictions: [], jobs, ...overrides });
 
-test('is busy until the predicted end, or otherwise until the end estimated from the progress', () => {
+test('a worker with a job is busy until the predicted end, or else until the end estimated from the progress', () => {
   const bar = { worker_id: busy.id, job_id: running.id, expected_end_at: inMinutes(5) };
   const predicted = outlook({ bars: [bar as Outlook['bars'][number]] });
   expect(availabilityOf(busy, running, predicted, now)).toEqual({
@@ -40,7 +40,7 @@ test('is busy until the predicted end, or otherwise until the end estimated from
   expect(availabilityOf(busy, undefined, null, now).endsAt).toBeNull();
 });
 
-test('returns the next job of this worker, and how many are queued for it', () => {
+test('availabilityOf returns the next job of the worker and the number of jobs queued for the worker', () => {
   const predictions = [prediction('j_3', 9), prediction('j_2', 5), prediction('j_9', 1, 'w_2')];
   const next = { id: 'j_2', name: 'config-j_2' };
   expect(availabilityOf(busy, running, outlook({ predictions }), now)).toMatchObject({
@@ -56,7 +56,7 @@ test('returns the next job of this worker, and how many are queued for it', () =
   });
 });
 
-test('expects no queued jobs on a worker that accepts none', () => {
+test('availabilityOf returns no queued jobs for a worker that accepts no jobs', () => {
   const held = { ...busy, status_reason: 'gpu_trouble' as const };
   const predicted = outlook({ predictions: [prediction('j_2', 5)] });
   expect(availabilityOf(held, running, predicted, now)).toMatchObject({
@@ -66,7 +66,7 @@ test('expects no queued jobs on a worker that accepts none', () => {
   });
 });
 
-test('is free without a job, and closed when it accepts no more jobs', () => {
+test('a worker without a job is free, or closed when it accepts no jobs', () => {
   const drain = { reason: null, by: 'ada', since: inMinutes(-1), deadline: null };
   const kindOf = (overrides: object) =>
     availabilityOf(workerView({ id: workerId('w_1'), ...overrides }), undefined, null, now).kind;

@@ -46,13 +46,13 @@ describe('cells of a worker', () => {
     ]);
   });
 
-  test('are busy where the job runs: on all GPUs, or on those that are assigned to it', () => {
+  test('are busy on the GPUs assigned to the job, or on all GPUs without an assignment', () => {
     expect(states(workerView(busy))).toEqual(['busy', 'busy']);
     expect(states(workerView(busy), [1])).toEqual(['idle', 'busy']);
     expect(states(workerView())).toEqual(['idle', 'idle']);
   });
 
-  test('are offline without figures and troubles when the worker is offline', () => {
+  test('are offline and have no figures and troubles when the worker is offline', () => {
     const worker = workerView({
       status: 'offline',
       gpu_figures: [gpu(0, { temperature_c: 99 })],
@@ -64,7 +64,7 @@ describe('cells of a worker', () => {
     ]);
   });
 
-  test('show reported troubles, and GPUs that are too hot for their kind', () => {
+  test('show reported troubles, and GPUs that are too hot for their manufacturer', () => {
     const troubles = [{ gpu: 0, kind: 'held', detail: 'another process' }] as const;
     const troubleOf = (worker: WorkerView) => gpuCells(worker, null).map(({ trouble }) => trouble);
     const withHotGpu = [gpu(0), gpu(1, { temperature_c: 95 })];
@@ -72,7 +72,7 @@ describe('cells of a worker', () => {
       'reported',
       'hot',
     ]);
-    // AMD reports its hottest spot, for which up to 105 °C are normal.
+    // AMD GPUs report the temperature of their hottest spot, for which up to 105 °C are normal.
     expect(troubleOf(workerView({ gpu_figures: withHotGpu, accelerator_type: 'rocm' }))).toEqual([
       null,
       null,
@@ -81,7 +81,7 @@ describe('cells of a worker', () => {
     expect(troubleOf(workerView({ gpu_figures: withoutHotGpu }))).toEqual([null, null]);
   });
 
-  test('are numbered when the agent reports only a number of GPUs', () => {
+  test('are numbered from 0 when the agent reports only the number of GPUs', () => {
     const worker = workerView({
       gpu_count: 3,
       gpu_info: { ...workerView().gpu_info, gpus: [] },
@@ -117,7 +117,7 @@ const createWorker = (name: string, overrides: Partial<WorkerView> = {}): Worker
   workerView({ id: workerId(`w_${name}`), name, ...overrides });
 const names = (workers: readonly WorkerView[]) => workers.map(({ name }) => name);
 
-test('maps workers with GPUs in the order of their names and numbers', () => {
+test('maps only workers with GPUs, sorted by name with numbers in numerical order', () => {
   const workers = [
     createWorker('rig-10'),
     createWorker('rig-9'),
@@ -139,11 +139,11 @@ describe('workers with a card', () => {
     }),
   ];
 
-  test('are all of a small fleet, in the order of the map', () => {
+  test('are all workers of a small fleet, in the order of the map', () => {
     expect(cardWorkers(fleet)).toBe(fleet);
   });
 
-  test('are in a large fleet first those with problems, then those with jobs, then idle ones', () => {
+  test('are in a large fleet the workers with problems, then workers with jobs, then idle workers', () => {
     expect(names(cardWorkers(fleet, 4))).toEqual(['c-busy', 'd-trouble', 'e-silent', 'f-quarantined']);
     expect(names(cardWorkers(fleet, 5))).toEqual([
       'a-idle',
@@ -155,7 +155,7 @@ describe('workers with a card', () => {
   });
 });
 
-test('adds up the power of connected GPUs, and returns null when none reports it', () => {
+test('adds up the power of the GPUs of connected workers, and returns null when no GPU reports its power', () => {
   const workers = [
     createWorker('a', { gpu_figures: [gpu(0), gpu(1, { power_w: null })] }),
     createWorker('b', { gpu_figures: [gpu(0)], status: 'offline' }),
@@ -165,7 +165,7 @@ test('adds up the power of connected GPUs, and returns null when none reports it
   expect(totalPower([createWorker('d')])).toBeNull();
 });
 
-// Positions in a map of three workers, which have 2, 1 and 4 GPUs.
+// Pairs of worker index and GPU index in a map of three workers with 2, 1 and 4 GPUs.
 test.each([
   ['ArrowRight', [0, 0], [0, 1]],
   ['ArrowRight', [0, 1], [1, 0]],
@@ -179,16 +179,13 @@ test.each([
   ['ArrowUp', [0, 1], [0, 0]],
   ['Home', [2, 3], [0, 0]],
   ['End', [0, 1], [2, 0]],
-] as const)(
-  'moves with %s from worker and GPU %j to %j',
-  (key, [worker, gpuIndex], [nextWorker, nextGpu]) => {
-    expect(movedPlace({ worker, gpu: gpuIndex }, key, [2, 1, 4])).toEqual({
-      worker: nextWorker,
-      gpu: nextGpu,
-    });
-  },
-);
+] as const)('moves with %s from [worker, GPU] %j to %j', (key, [worker, gpuIndex], [nextWorker, nextGpu]) => {
+  expect(movedPlace({ worker, gpu: gpuIndex }, key, [2, 1, 4])).toEqual({
+    worker: nextWorker,
+    gpu: nextGpu,
+  });
+});
 
-test('does not move with any other key', () => {
+test('does not move with keys other than arrows, Home and End', () => {
   expect(movedPlace({ worker: 0, gpu: 0 }, 'Enter', [2])).toBeNull();
 });

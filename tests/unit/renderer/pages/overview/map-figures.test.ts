@@ -22,21 +22,21 @@ const cell = (
   },
 });
 
-describe('share of a figure', () => {
-  test('relates load, memory and power to their maximum, and the temperature to a fixed range', () => {
+describe('shareOf', () => {
+  test('returns load, memory and power relative to their maximum, and the temperature in a fixed range', () => {
     expect(shareOf(cell({}), 'load')).toBe(0.5);
     expect(shareOf(cell({}), 'memory')).toBe(0.25);
     expect(shareOf(cell({}), 'power')).toBe(0.5);
     expect(shareOf(cell({}), 'temperature')).toBe(0.5);
   });
 
-  test('stays within 0 and 1', () => {
+  test('returns a share from 0 to 1', () => {
     expect(shareOf(cell({ temperature_c: 12 }), 'temperature')).toBe(0);
     expect(shareOf(cell({ temperature_c: 120 }), 'temperature')).toBe(1);
     expect(shareOf(cell({ power_w: 900 }), 'power')).toBe(1);
   });
 
-  test('changes in steps, so that small changes of a figure cause no rendering', () => {
+  test('rounds the share, so that small changes of a figure cause no rendering', () => {
     expect(shareOf(cell({ utilization: 51 }), 'load')).toBe(shareOf(cell({ utilization: 49 }), 'load'));
     expect(shareOf(cell({ utilization: 60 }), 'load')).toBe(0.6);
   });
@@ -48,12 +48,12 @@ describe('share of a figure', () => {
     ['the memory of the GPU is unknown', cell({}, null), 'memory'],
     ['the power limit is unknown', cell({ power_limit_w: null }), 'power'],
     ['the power limit is zero', cell({ power_limit_w: 0 }), 'power'],
-  ] as const)('is unknown when %s', (_title, gpu, kind) => {
+  ] as const)('returns null when %s', (_title, gpu, kind) => {
     expect(shareOf(gpu, kind)).toBeNull();
   });
 });
 
-test('accepts a known stored figure, and uses the state otherwise', () => {
+test('parseMapFigure returns a known stored figure, and "state" for anything else', () => {
   expect(parseMapFigure('power')).toBe('power');
   for (const unknownFigure of ['humidity', null, 7, {}]) expect(parseMapFigure(unknownFigure)).toBe('state');
 });

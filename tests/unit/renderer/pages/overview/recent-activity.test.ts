@@ -26,9 +26,9 @@ const createEvent = (second: number, type: 'worker.connected' | 'worker.offline'
 const types = (activity: ReturnType<typeof mergeActivity>): readonly string[] =>
   activity.map(({ type }) => type);
 
-test('merges stream events with the audit log in order, without duplicates', () => {
+test('merges stream events with audit rows, newest first and without duplicates', () => {
   const rows = [createRow(20, 'worker.connected'), createRow(10, 'worker.created')];
-  // An audit row and the event of the same change have slightly different times.
+  // An audit row and the stream event of the same change have slightly different times.
   const activity = mergeActivity(
     rows,
     [createEvent(30, 'worker.offline'), createEvent(20, 'worker.connected', 3)],
@@ -38,7 +38,7 @@ test('merges stream events with the audit log in order, without duplicates', () 
   expect(activity[1]?.target).toEqual({ kind: 'worker', id: 'w_1', name: 'rig-1' });
 });
 
-test('keeps events that happen again later, or to another worker', () => {
+test('keeps events of the same type that happen later or to another worker', () => {
   const rows = [createRow(20, 'worker.offline'), createRow(30, 'worker.offline', 'w_2')];
   expect(types(mergeActivity(rows, [createEvent(30, 'worker.offline')], 10))).toHaveLength(3);
 });
@@ -80,7 +80,7 @@ test('shows only the newest entries, omits sign-ins, and adds no link for the qu
   ]);
 });
 
-test('takes the name of the pool of an event or a launch from another entry', () => {
+test('shows a launch with the name of its pool, which another entry contains', () => {
   const created: TrailRow = {
     at: timeAt(10),
     event_type: 'pool.created',
@@ -111,12 +111,12 @@ test('takes the name of the pool of an event or a launch from another entry', ()
   ]);
 });
 
-test('omits the steps of a start that later events repeat within seconds', () => {
+test('omits the dispatched and starting events that precede a running event', () => {
   const rows = [createRow(3, 'job.dispatched'), createRow(4, 'job.starting'), createRow(5, 'job.running')];
   expect(types(mergeActivity(rows, [], 10))).toEqual(['job.running']);
 });
 
-/** Returns the sentence about an event of job j_1 or worker w_1, with marks for the links. */
+/** Returns the sentence about an event, with `<target>` and `<worker>` in place of the links. */
 async function sentence(type: string, language: Language = 'en', worker: string | null = 'w_1') {
   const kind = type.startsWith('job.') ? ('job' as const) : ('worker' as const);
   const target = { kind, id: 'x', name: null };
@@ -127,14 +127,14 @@ async function sentence(type: string, language: Language = 'en', worker: string 
   return parts?.map(part => (part.kind === 'text' ? part.text : `<${part.kind}>`)).join('') ?? null;
 }
 
-test('writes a sentence with the job and its worker, and omits an unknown worker', async () => {
+test('writes a sentence about the job and its worker, and omits an unknown worker', async () => {
   expect(await sentence('job.running')).toBe('<target> started on <worker>');
   expect(await sentence('job.running', 'en', null)).toBe('<target> started');
   expect(await sentence('worker.offline')).toBe('<target> went offline');
   expect(await sentence('settings.tls_changed')).toBe('Settings were changed');
 });
 
-test('places the links in a sentence as each language requires', async () => {
+test('places the links in a sentence according to the word order of each language', async () => {
   expect(await sentence('job.running', 'ja')).toBe('<target> が <worker> で開始しました');
   for (const language of Object.keys(languages) as Language[])
     expect((await sentence('job.failed', language))?.match(/<target>|<worker>/g)).toHaveLength(2);
@@ -148,14 +148,14 @@ test('has a sentence for every event of the stream that the list shows', async (
   expect(sentences.filter(([, text]) => text === null)).toEqual([]);
 });
 
-test('returns no sentence for an unknown type, or for an unknown target', async () => {
+test('returns null for an unknown event type, and for an event without its target', async () => {
   expect(await sentence('job.of_a_newer_server')).toBeNull();
   const texts = await loadTexts('en', 'utc');
   const withoutTarget = { at: timeAt(1), type: 'job.failed', id: 'x', target: null, worker: null };
   expect(sentenceOf(withoutTarget, texts)).toBeNull();
 });
 
-test('omits the uploads of a training, and keeps other changes of its files', () => {
+test('omits the upload of a file by a job, but keeps the deletion of a file', () => {
   const rows = ['artifact.stored', 'artifact.deleted'].map(type => ({
     ...createRow(10, type, 'j_1'),
     target_type: 'job' as const,

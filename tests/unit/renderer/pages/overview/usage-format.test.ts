@@ -14,6 +14,6 @@ test.each([
   expect(formatUsage(en, name, value, currency)).toBe(text);
 });
 
-test('formats a day in UTC, also where it is still the day before', () => {
+test('formats a day in UTC, even in a time zone where the date differs', () => {
   expect(formatDay(en, '2026-11-01')).toBe('Nov 1');
 });

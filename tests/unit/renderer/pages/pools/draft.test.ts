@@ -16,14 +16,14 @@ const errorsOf = (draft: Draft) => {
 };
 
 describe('checkDraft', () => {
-  it('needs only a name for a Slurm pool, and leaves the rest at the defaults of the schema', () => {
+  it('requires only the name of a Slurm pool, and uses the schema defaults for the rest', () => {
     expect(checkDraft(createDraft())).toEqual({
       ok: true,
       body: NewPool.parse({ name: 'gpu', engine: { kind: 'slurm' } }),
     });
   });
 
-  it('reads numbers, lists, labels and hours', () => {
+  it('converts the texts of numbers, lists, labels and hours', () => {
     const checked = checkDraft(
       createDraft(
         { max_gpus: '16', wall_time_h: '1.5', trainers: 'simpletuner, kohya', labels: 'team=nlp\nsite=a' },
@@ -71,7 +71,7 @@ describe('checkDraft', () => {
     });
   });
 
-  it('checks the hours, and ignores them when the pool orders at any time', () => {
+  it('reports invalid hours, but ignores the hours when the pool may order at any time', () => {
     const hours = { isLimited: true, from: '', to: '08:00', zone: 'Mars', days: [] };
     expect(errorsOf(createDraft({}, { hours }))).toEqual({
       from: { name: 'time' },

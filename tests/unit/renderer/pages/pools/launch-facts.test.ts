@@ -10,12 +10,12 @@ import {
 } from '../../../../../renderer/pages/pools/launch-facts.ts';
 import { at, launchView } from '../../pool-builders.ts';
 
-// The seconds and the state of each phase: ordering, queue, joining and work.
+/** Returns the seconds and the state of each phase: ordering, queue, joining and work. */
 const phases = (overrides: Partial<LaunchView>, nowS: number) =>
   phasesOf(launchView(overrides), Date.parse(at(nowS))).map(({ seconds, state }) => [seconds, state]);
 
 describe('phasesOf', () => {
-  it('counts the current phase up to now', () => {
+  it('measures the current phase up to now', () => {
     expect(phases({}, 10)).toEqual([
       [4, 'done'],
       [6, 'now'],
@@ -24,7 +24,7 @@ describe('phasesOf', () => {
     ]);
   });
 
-  it('shows each phase of a successful launch', () => {
+  it('measures each phase of a successful launch', () => {
     const times = { started_at: at(64), joined_at: at(70), ended_at: at(100) };
     expect(phases({ ...times, state: 'ended', outcome: 'finished' }, 500)).toEqual([
       [4, 'done'],
@@ -45,11 +45,11 @@ describe('phasesOf', () => {
     expect(phases({ state: 'ended', outcome: 'cancelled', ended_at: at(9) }, 900)[1]).toEqual([5, 'done']);
   });
 
-  it('counts no negative time when the clock of the engine is behind', () => {
+  it('returns 0 s instead of a negative time when the clock of the engine is behind', () => {
     expect(phases({ started_at: at(2) }, 10)[1]).toEqual([0, 'done']);
   });
 
-  it('skips the confirmation that an engine did not give', () => {
+  it('skips the queue phase when the engine did not confirm the order', () => {
     expect(phases({ submitted_at: null, started_at: at(8) }, 10)).toEqual([
       [8, 'done'],
       [null, 'done'],
@@ -60,7 +60,7 @@ describe('phasesOf', () => {
 });
 
 describe('weightOf', () => {
-  it('gives short phases a visible width beside long ones, and future phases the smallest width', () => {
+  it('gives short phases a visible width next to long phases, and future phases the smallest width', () => {
     // A weight is the square root of the seconds, but at least 1. The phases last 4 s, 3,600 s and 1 s.
     const [first, second, third] = phasesOf(launchView({ started_at: at(3_604) }), Date.parse(at(3_605)));
     expect([first, second, third].map(phase => phase && weightOf(phase))).toEqual([2, 60, 1]);
@@ -68,7 +68,7 @@ describe('weightOf', () => {
 });
 
 describe('inOrder', () => {
-  it('lists open launches first, then the newest', () => {
+  it('lists open launches before ended launches, and newer launches first', () => {
     const launch = (id: string, seconds: number, state: LaunchView['state']) =>
       launchView({ launch_id: LaunchId.parse(id), ordered_at: at(seconds), state });
     const launches = [launch('a', 1, 'joined'), launch('b', 3, 'ended'), launch('c', 2, 'waiting')];
@@ -77,7 +77,7 @@ describe('inOrder', () => {
 });
 
 describe('iconOf', () => {
-  it('shows the failure icon only for outcomes that are failures', () => {
+  it('returns the failure icon only for outcomes that are failures', () => {
     const iconOfOutcome = (outcome: LaunchView['outcome']) => iconOf({ state: 'ended', outcome });
     expect(iconOfOutcome('finished')).toBe('completed');
     expect(iconOfOutcome('not_needed')).toBe('cancelled');
@@ -87,7 +87,7 @@ describe('iconOf', () => {
 });
 
 describe('failureOfTest', () => {
-  it('reports a pool test as passed only when a worker joined and left', () => {
+  it('returns null when a worker joined, and the reason of the failure when the launch ended without one', () => {
     const ended = { state: 'ended', outcome: 'finished' } as const;
     expect(failureOfTest(launchView(ended))).toBe('never_joined');
     expect(failureOfTest(launchView({ ...ended, joined_at: at(9) }))).toBeNull();

@@ -15,7 +15,7 @@ const impossible = [{ shape: '8 GPUs', message: 'no such node', since: at(0) }];
 const unreachable = { since: at(0), detail: 'timed out' };
 
 describe('stateOf', () => {
-  it('prefers the reason why a pool is stopped to its activity', () => {
+  it('returns the reason why a pool is stopped rather than its activity', () => {
     const open = { launches: 2 };
     expect(stateOf(poolView())).toBe('ready');
     expect(stateOf(poolView({ open }))).toBe('ordering');
@@ -29,7 +29,7 @@ describe('stateOf', () => {
 });
 
 describe('resumeActOf', () => {
-  it('offers a retry after the engine refused a shape or the pool paused itself', () => {
+  it('returns "tryAgain" when the engine refused a shape or the server paused the pool', () => {
     expect(resumeActOf(poolView())).toBeNull();
     expect(resumeActOf(poolView({ impossible }))).toBe('tryAgain');
     expect(resumeActOf(poolView({ paused, impossible }))).toBe('resume');
@@ -38,7 +38,7 @@ describe('resumeActOf', () => {
 });
 
 describe('metersOf', () => {
-  it('compares launches, GPUs and GPU-hours with their limits', () => {
+  it('returns launches, GPUs and GPU-hours with their limits and percentages', () => {
     const pool = poolView({
       settings: { max_launches: 4, gpu_hours_per_day: null },
       open: { launches: 1, gpus: 20 },
@@ -54,7 +54,7 @@ describe('metersOf', () => {
 });
 
 describe('queueOf', () => {
-  it('uses the name of the queue from its engine', () => {
+  it('returns the partition of Slurm, or the programs of a command engine', () => {
     expect(queueOf(poolView().engine)).toBe('a100');
     expect(queueOf({ kind: 'command', programs: 'runpod' })).toBe('runpod');
   });

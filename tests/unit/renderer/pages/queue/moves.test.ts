@@ -1,4 +1,4 @@
-/** Tests to which positions in the table of pending jobs a job can be moved. */
+/** Tests the positions to which a user can move a job in the table of pending jobs. Gap n is above row n. */
 import { describe, expect, test } from 'vitest';
 import {
   allowedGap,
@@ -33,7 +33,7 @@ describe('planMove', () => {
     expect(planMove(rows, high.job, 3)).toEqual({ kind: 'move', target: { id: 'j_boosted', side: 'after' } });
   });
 
-  test.each([4, 5])('leaves a job where it is in gap %d beside its own row', gap => {
+  test.each([4, 5])('keeps a job at its position for gap %d next to its own row', gap => {
     expect(planMove(rows, two.job, gap)).toEqual({ kind: 'stay' });
   });
 
@@ -41,14 +41,14 @@ describe('planMove', () => {
     ['a higher priority', two, 1, 'priority', high],
     ['a job at the top', two, 0, 'targetIsTop', top],
     ['a lower priority', high, 5, 'priority', three],
-    ['jobs below the top', top, 4, 'jobIsTop', two],
+    ['a position below jobs that are not at the top', top, 4, 'jobIsTop', two],
     ['the end', top, 6, 'jobIsTop', three],
   ])('refuses a move to %s', (_title, { job }, gap, why, { job: beside }) => {
     expect(planMove(rows, job, gap)).toEqual({ kind: 'refused', why, beside });
   });
 });
 
-test('lineAt shows a gap at the row below it, or at the last row', () => {
+test('lineAt draws a gap before the row below the gap, or after the last row', () => {
   expect([0, 5, 6].map(gap => lineAt(rows, gap))).toEqual([
     { id: 'j_top', side: 'before' },
     { id: 'j_3', side: 'before' },
@@ -57,7 +57,7 @@ test('lineAt shows a gap at the row below it, or at the last row', () => {
   expect(lineAt([], 0)).toBeNull();
 });
 
-test('positionAt counts without the row that moves', () => {
+test('positionAt returns a position that does not count the moved row', () => {
   expect([0, 2, 3, 4, 6].map(gap => positionAt(3, gap))).toEqual([1, 3, 4, 4, 6]);
 });
 
@@ -77,13 +77,13 @@ describe('stepFrom', () => {
   });
 });
 
-test('allowedGap stops before a boundary', () => {
+test('allowedGap stops before the first gap to which the job cannot move', () => {
   expect(allowedGap(rows, three.job, { from: 5, to: 0 })).toBe(3);
   expect(allowedGap(rows, one.job, { from: 3, to: 6 })).toBe(6);
   expect(allowedGap(rows, one.job, { from: 3, to: 3 })).toBe(3);
 });
 
-test('speedAt scrolls near the edges, faster beyond them, and at most four pixels per millisecond', () => {
+test('speedAt scrolls near the edges, faster beyond the edges, and at most four pixels per millisecond', () => {
   expect([300, 120, 100, 60, -900].map(y => speedAt(y, 100, 500))).toEqual([0, -0.5, -1, -2, -4]);
   expect(speedAt(480, 100, 500)).toBe(0.5);
 });

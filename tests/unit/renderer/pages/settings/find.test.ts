@@ -33,7 +33,7 @@ const hrefs = (query: string, t = en, topicsToSearch: Topics = topics): readonly
   findSettings(topicsToSearch, query, t).map(({ href }) => href);
 
 describe('the search of the settings', () => {
-  it('finds a setting by its label, a description, an option or its topic', () => {
+  it('finds a setting by its label, its description, an option or its topic', () => {
     expect(hrefs('lang')).toEqual(['/settings/general#language']);
     // The English text of `backups.what` mentions the audit trail.
     expect(hrefs('audit trail')).toEqual(['/settings/data#backups']);
@@ -41,7 +41,7 @@ describe('the search of the settings', () => {
     expect(hrefs('general')).toEqual(['/settings/general#theme', '/settings/general#language']);
   });
 
-  it('requires each word of the query, in any order and in any of the texts', () => {
+  it('requires each word of the query, in any order and in any text of the setting', () => {
     expect(hrefs('light theme general')).toEqual(['/settings/general#theme']);
     expect(hrefs('light language')).toEqual([]);
   });
@@ -53,14 +53,14 @@ describe('the search of the settings', () => {
     expect(hrefs('light', es)).toEqual([]);
   });
 
-  it('names the text that matches, unless the label or the topic matches', () => {
+  it('returns the matching text, or null when the label or the topic matches', () => {
     expect(findSettings(topics, 'dark', en)).toMatchObject([
       { label: 'Theme', topic: 'General', text: 'Dark' },
     ]);
     expect(findSettings(topics, 'theme', en)).toMatchObject([{ label: 'Theme', text: null }]);
   });
 
-  it('lists matching labels before other texts, and a limited number of settings', () => {
+  it('lists settings with a matching label first, and at most maxFound settings', () => {
     const many = Array.from({ length: 20 }, (_, n) => ({ id: `b${n}`, label: 'settings.theme' }) as const);
     const results = hrefs('light', en, [
       {
@@ -74,7 +74,7 @@ describe('the search of the settings', () => {
     expect(hrefs('theme', en, [{ name: 'x', title: 'nav.jobs', entries: many }])).toHaveLength(maxFound);
   });
 
-  it('finds nothing for an empty query', () => {
+  it('finds no settings for an empty query', () => {
     expect(hrefs('')).toEqual([]);
     expect(hrefs('   ')).toEqual([]);
   });

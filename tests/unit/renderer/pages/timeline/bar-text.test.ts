@@ -9,7 +9,7 @@ test('shows the whole name if it fits the bar', () => {
   expect(fittedText('✓', 'flux', 36, widthOf)).toBe('✓ flux');
 });
 
-test('never writes a text that is wider than the bar, even with wide letters', () => {
+test('shortens a text to the width of the bar, even with wide letters', () => {
   expect(fittedText('✓', 'flux-lora', 48, widthOf)).toBe('✓ flux-…');
   expect(fittedText('✓', 'WWWWWWWW', 60, widthOf)).toBe('✓ WWW…');
   for (let room = 40; room < 120; room += 1)

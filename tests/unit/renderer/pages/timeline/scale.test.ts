@@ -21,12 +21,12 @@ const day = windowAround(noon, zooms.day);
 const toMinute = (time: number): string => new Date(time).toISOString().slice(0, 16);
 
 describe('the visible range', () => {
-  test('leaves a quarter of the width for the time after now', () => {
+  test('reserves a quarter of the width for the time after now', () => {
     expect(timeToX({ ...day, width: 400 }, noon)).toBe(300);
     expect(xToTime({ ...day, width: 400 }, 300)).toBe(noon);
   });
 
-  test('pans by a time and zooms around a time', () => {
+  test('moves by a time when panned, and keeps the given time in place when zoomed', () => {
     expect(pan({ from: 10, to: 20 }, -5)).toEqual({ from: 5, to: 15 });
     const zoomed = zoomTo(day, zooms.hours, noon);
     expect(zoomed.to - zoomed.from).toBe(zooms.hours);
@@ -36,12 +36,12 @@ describe('the visible range', () => {
   test.each([
     [1, zooms.hour],
     [1e15, zooms.month],
-  ])('limits a zoom to %d ms to the first and last level', (span, shownSpan) => {
+  ])('limits a zoom to %d ms to a span of %d ms', (span, shownSpan) => {
     const zoomed = zoomTo(day, span, noon);
     expect(zoomed.to - zoomed.from).toBe(shownSpan);
   });
 
-  test('steps through the levels and stops at both ends', () => {
+  test('steps through the zoom levels and stops at the first and last level', () => {
     expect(nearestZoom({ from: 0, to: zooms.day * 1.3 })).toBe('day');
     expect([nextZoom(day, 1), nextZoom(day, -1)]).toEqual(['hours', 'week']);
     expect(nextZoom({ from: 0, to: zooms.hour }, 1)).toBe('hour');
@@ -49,7 +49,7 @@ describe('the visible range', () => {
     expect(['week', 'year', 'toString', null].map(isZoom)).toEqual([true, false, false, false]);
   });
 
-  test('moves only when a bar is outside', () => {
+  test('moves only to show a bar that is outside the range', () => {
     const view = { from: 0, to: 100 };
     expect(reveal(view, 20, 30)).toBe(view);
     expect(reveal(view, -50, 500)).toBe(view);
@@ -57,7 +57,7 @@ describe('the visible range', () => {
     expect(reveal(view, -200, -100)).toEqual({ from: -210, to: -110 });
   });
 
-  test('loads more than is visible, and the same range after a small move', () => {
+  test('loads a larger range than is visible, which a small move does not change', () => {
     const view = { from: 1_010, to: 1_110 };
     expect(readRange(view)).toEqual({ from: 950, to: 1_200 });
     expect(readRange(pan(view, 10))).toEqual(readRange(view));
@@ -75,8 +75,8 @@ describe('ticks', () => {
     ['day', ['2026-03-03T18:00', '2026-03-03T20:00']],
     ['week', ['2026-02-27T12:00', '2026-02-28T00:00']],
     ['month', ['2026-02-16T00:00', '2026-02-23T00:00']],
-  ] as const)('are at round times for the level %s', (zoom, firstTicks) => {
-    // The ticks of a week are 12 hours apart only in a wider view.
+  ] as const)('are at round times for the zoom level %s', (zoom, firstTicks) => {
+    // At 1,000 pixels, the ticks of a week would be more than 12 hours apart.
     expect(times(zooms[zoom], zoom === 'week' ? 1_100 : undefined).slice(0, 2)).toEqual(firstTicks);
   });
 
@@ -88,16 +88,19 @@ describe('ticks', () => {
     ).toEqual(['2026-03-04T00:00']);
   });
 
-  test.each(Object.keys(zooms))('stay apart on a phone for the level %s', zoom => {
-    const span = isZoom(zoom) ? zooms[zoom] : 0;
-    const scale = { ...windowAround(noon, span), width: 330 };
-    const positions = ticksOf(scale, utcDays).map(tick => timeToX(scale, tick.at));
-    expect(positions.length).toBeGreaterThan(1);
-    for (const [index, position] of positions.slice(1).entries())
-      expect(position - (positions[index] ?? 0)).toBeGreaterThan(70);
-  });
+  test.each(Object.keys(zooms))(
+    'have a distance of more than 70 pixels on a phone for the zoom level %s',
+    zoom => {
+      const span = isZoom(zoom) ? zooms[zoom] : 0;
+      const scale = { ...windowAround(noon, span), width: 330 };
+      const positions = ticksOf(scale, utcDays).map(tick => timeToX(scale, tick.at));
+      expect(positions.length).toBeGreaterThan(1);
+      for (const [index, position] of positions.slice(1).entries())
+        expect(position - (positions[index] ?? 0)).toBeGreaterThan(70);
+    },
+  );
 
-  test('start days at midnight of the local time zone', () => {
+  test('begin days at midnight, in local time or in UTC', () => {
     const start = new Date(localDays.start(noon, 1));
     expect([start.getHours(), start.getMinutes()]).toEqual([0, 0]);
     expect(localDays.start(start.getTime())).toBe(start.getTime());

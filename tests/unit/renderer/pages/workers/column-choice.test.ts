@@ -7,7 +7,7 @@ import {
 
 const all = ['select', 'state', 'name', 'power', 'acts'].map(id => ({ id }));
 
-test('shows the chosen columns in the order of the table, and always those for selection, name and actions', () => {
+test('shows the chosen columns in the order of the table, and always selection, name and actions', () => {
   expect(visibleColumns(all, ['power', 'state', 'gone']).map(({ id }) => id)).toEqual([
     'select',
     'state',
@@ -18,7 +18,7 @@ test('shows the chosen columns in the order of the table, and always those for s
   expect(visibleColumns(all, []).map(({ id }) => id)).toEqual(['select', 'name', 'acts']);
 });
 
-test('accepts a stored list of columns, and uses the default for anything else', () => {
+test('parseColumns returns the column names in a stored list, and the default for anything else', () => {
   expect(parseColumns(['power', 7])).toEqual(['power']);
   for (const invalid of [null, 'power', {}, 7]) expect(parseColumns(invalid)).toBe(defaultColumns);
 });

@@ -49,14 +49,14 @@ test.each([
   expect(parseQuery(text).unknown).toEqual([]);
 });
 
-test('reports an invalid part and matches no worker', () => {
+test('reports an invalid part of the query, and matches no workers', () => {
   for (const part of ['gpu:many', 'gpu:>=', 'vram:-1', 'state:asleep', 'state:busy,asleep', 'type:big']) {
     expect(parseQuery(`alpha ${part}`).unknown).toEqual([part]);
     expect(matchingNames(part)).toEqual([]);
   }
 });
 
-test('ignores a filter that is still being typed', () => {
+test('ignores a filter without a value, because the user is still typing', () => {
   for (const part of ['state:', 'label:', 'gpu:']) expect(matchingNames(`alpha ${part}`)).toEqual(['alpha']);
 });
 
@@ -65,7 +65,7 @@ test('searches a word with an unknown prefix as plain text', () => {
   expect(parseQuery('al:pha').unknown).toEqual([]);
 });
 
-test('replaces the states in the query and keeps the rest', () => {
+test('replaces the state filter of a query and keeps the rest of the query', () => {
   expect(parseQuery('state:busy,idle x').states).toEqual(['busy', 'idle']);
   expect(withState('state:busy gpu:>=4 name', 'idle')).toBe('state:idle gpu:>=4 name');
   expect(withState('gpu:>=4  State:busy', null)).toBe('gpu:>=4');

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { parseLabels, formatLabels } from '../../../../../renderer/pages/workers/labels.tsx';
 
-test('parses labels by line or comma and trims spaces', () => {
+test('parses labels separated by lines or commas, and trims spaces', () => {
   expect(parseLabels(' team = nlp \n\nrack=4, note=a b=c\n')).toEqual({
     ok: true,
     labels: { team: 'nlp', rack: '4', note: 'a b=c' },

@@ -9,7 +9,7 @@ test.each([
   ['an older agent', currentWorker, '1.10.0', 'older'],
   ['a newer agent', currentWorker, '1.2.0-rc.1', 'newer'],
   [
-    "SimpleTuner's own worker, which has versions of its own",
+    "SimpleTuner's own worker, whose versions are unrelated",
     { ...currentWorker, protocol: 1 as const },
     '9.0.0',
     null,
@@ -22,7 +22,7 @@ test.each([
   expect(compareAgentVersion(worker, server)).toBe(expected);
 });
 
-test('includes the checksum in the update command for connections without TLS', () => {
+test('includes the SHA-256 of the SHA256SUMS file in the update command', () => {
   expect(updateLine({ url: 'https://yard:8001', pin: 'sha256:Ab=' }, 'c'.repeat(64))).toBe(
     `trainyard-worker update --orchestrator-url https://yard:8001 --pin sha256:Ab= --sums ${'c'.repeat(64)}`,
   );

@@ -26,7 +26,7 @@ test('counts a quarantined worker as quarantined unless it is busy', () => {
   expect(Object.fromEntries(countStates(workers))).toEqual({ quarantined: 1, busy: 2, idle: 1 });
 });
 
-test('does not call a worker idle that gets no jobs because of GPU trouble', () => {
+test('shows an idle worker with GPU trouble as "trouble", because it gets no jobs', () => {
   const status_reason = 'gpu_trouble';
   const workers = [
     workerView({ status_reason }),
@@ -46,7 +46,7 @@ test.each([
   expect(gpuModel(name)).toBe(model);
 });
 
-test('adds up the memory of all GPUs, even of different ones', () => {
+test('adds up the memory of all GPUs, even when they differ', () => {
   expect(vramTotal(workerView())).toBe(48);
   const { gpu_info: info } = workerView();
   const differentGpus = info.gpus.map((gpu, index) => ({ ...gpu, vram_gb: [24, 80][index] ?? 0 }));
@@ -62,16 +62,16 @@ test.each([
   [45.1, 'late'],
   [90, 'late'],
   [90.1, 'lost'],
-])('rates a contact %d seconds ago as %s, unless the worker is offline', (age, level) => {
+])('rates a contact %d seconds ago as %s, and any contact of an offline worker as good', (age, level) => {
   expect(contactLevel(workerView({ last_contact_age_s: age }))).toBe(level);
   expect(contactLevel(workerView({ last_contact_age_s: age, status: 'offline' }))).toBe('good');
 });
 
-test('does not rate a worker without any contact as late', () => {
+test('rates a worker that never had contact as good', () => {
   expect(contactLevel(workerView({ last_contact_age_s: null }))).toBe('good');
 });
 
-test('allows deleting a worker that is offline or never joined and has no job', () => {
+test('allows deleting a worker without a job that is offline or never joined', () => {
   expect(undeletableReason(workerView())).toBe('online');
   expect(undeletableReason(workerView({ status: 'offline' }))).toBeNull();
   expect(undeletableReason(workerView({ status: 'connecting', registered_at: null }))).toBeNull();
@@ -80,7 +80,7 @@ test('allows deleting a worker that is offline or never joined and has no job', 
   );
 });
 
-test('warns about losing the job on token rotation only for a busy protocol 1 agent', () => {
+test('reports that a token rotation loses the job only for a connected protocol 1 agent with a job', () => {
   const busy = { current_job_id: jobId('j_one'), status: 'busy' } as const;
   expect(losesJobOnRotation(workerView({ ...busy, protocol: 1 }))).toBe(true);
   expect(losesJobOnRotation(workerView({ ...busy, protocol: 2 }))).toBe(false);
@@ -88,7 +88,7 @@ test('warns about losing the job on token rotation only for a busy protocol 1 ag
   expect(losesJobOnRotation(workerView({ ...busy, protocol: 1, status: 'offline' }))).toBe(false);
 });
 
-test('binds a job by labels only when no other worker has all of them', () => {
+test('identifies a worker by its labels only when no other worker has all of these labels', () => {
   const labelled = workerView({ labels: { team: 'nlp', rack: '4' } });
   const partlyLabelled = workerView({ id: workerId('w_two'), labels: { team: 'nlp' } });
   expect(identifyingLabels(labelled, [labelled, partlyLabelled])).toEqual({ team: 'nlp', rack: '4' });
@@ -98,7 +98,7 @@ test('binds a job by labels only when no other worker has all of them', () => {
   expect(identifyingLabels(unlabelled, [unlabelled, partlyLabelled])).toBeNull();
 });
 
-test('ignores labels that would act as a pattern', () => {
+test('does not identify a worker by a label whose value would act as a pattern', () => {
   const withPattern = workerView({ labels: { team: 'n*', rack: '4' } });
   const withRack = workerView({ id: workerId('w_two'), labels: { rack: '4' } });
   expect(identifyingLabels(withPattern, [withPattern])).toEqual({ rack: '4' });

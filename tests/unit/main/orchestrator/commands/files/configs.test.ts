@@ -50,7 +50,7 @@ describe('audit rows of config changes', () => {
     expect(configRows(fleet).map(({ type }) => type)).toEqual(['config.replaced', 'config.change_failed']);
   });
 
-  test('records nothing when the change is refused', async () => {
+  test('records no audit row when the config change is refused', async () => {
     const fleet = await openFleet();
     await fleet.orchestrator.files.changeConfig(ada, () => Promise.resolve(refuse('config_changed', 'late')));
     expect(configRows(fleet)).toEqual([]);
@@ -73,7 +73,7 @@ describe('audit rows of config changes', () => {
 });
 
 describe('the stored config of a job', () => {
-  test('keeps the submitted config for all attempts and for a retry', async () => {
+  test('keeps the submitted config of a job for a retry', async () => {
     let lr = 1;
     const fleet = await openFleet({
       configs: { load: () => Promise.resolve(accept({ config: { lr }, dataloader: [lr], files: {} })) },

@@ -15,7 +15,7 @@ interface Scene {
 
 type Call = (scene: Scene) => Promise<unknown>;
 
-// Creates an idle rig whose label does not match the one pending job.
+// Creates an ended job, a blocked job, and a pending job whose label requirement the idle rig does not meet.
 async function openScene(): Promise<Scene> {
   const fleet = await openFleet();
   const { jobId: ended } = await fleet.submit();
@@ -56,7 +56,7 @@ const snapshot = ({ fleet, rig }: Scene) => ({
 const withoutRecords = ({ events: _events, rows: _rows, ...rest }: ReturnType<typeof snapshot>) => rest;
 
 describe.each(Object.entries(calls))('queue change on a full disk: %s', (_name, call) => {
-  test('changes nothing while the disk is full, and makes the change when there is space again', async () => {
+  test('changes nothing while the disk is full, and applies the change when there is space again', async () => {
     const scene = await openScene();
     const { fleet } = scene;
     const before = snapshot(scene);
@@ -65,7 +65,7 @@ describe.each(Object.entries(calls))('queue change on a full disk: %s', (_name, 
     await fleet.clock.settle();
     expect(snapshot(scene)).toEqual(before);
     await fleet.setDiskFull(false);
-    // The rolled-back change has no effect: no job is dispatched that does not exist, and no job is held back.
+    // The rolled-back change has no effect: no missing job is dispatched, and no job is held back.
     const { events, rows, ...state } = snapshot(scene);
     expect(state).toEqual(withoutRecords(before));
     await call(scene);
@@ -78,7 +78,7 @@ describe.each(Object.entries(calls))('queue change on a full disk: %s', (_name, 
     fleet.errors.splice(0);
   });
 
-  test('keeps the change of the queue after a crash, once the call has returned', async () => {
+  test('keeps the queue change after a crash when the call has returned', async () => {
     const scene = await openScene();
     await call(scene);
     await scene.fleet.clock.settle();

@@ -42,7 +42,7 @@ describe('while the disk is full', () => {
     expectOnlyFailedCommands(fleet);
   });
 
-  test('publishes nothing of a refused change, and dispatches no job, while the disk is full', async () => {
+  test('publishes no event and sends no command for a refused change while the disk is full', async () => {
     const fleet = await openFleet();
     const rig = await fleet.addIdleWorker();
     const seq = fleet.orchestrator.lifecycle.lastSeq();
@@ -91,7 +91,7 @@ describe('when the disk has space again', () => {
     expectOnlyFailedCommands(fleet);
   });
 
-  test('sends the offer and the cancel on a stream that opened while the disk was full', async () => {
+  test('sends the offer and the cancel on a stream that opened while the disk was full, once the disk has space', async () => {
     const fleet = await openFleet();
     const offerRig = await fleet.addIdleWorker();
     const cancelRig = await fleet.addIdleWorker();
@@ -109,7 +109,7 @@ describe('when the disk has space again', () => {
     expectOnlyFailedCommands(fleet);
   });
 
-  test('performs overdue decisions as soon as the disk has space again', async () => {
+  test('applies an overdue heartbeat timeout and takeover as soon as the disk has space again', async () => {
     const fleet = await openFleet();
     const rig = await fleet.addIdleWorker();
     const job = await fleet.runJob(rig, { max_retries: 0 });
@@ -178,7 +178,7 @@ describe('deadlines of changes that the full disk refused', () => {
     expectOnlyFailedCommands(fleet);
   });
 
-  test('counts the timeout from the claim that is accepted when an earlier one was refused', async () => {
+  test('counts the timeout from the accepted claim when an earlier claim was refused', async () => {
     const fleet = await openFleet();
     const rig = await fleet.addIdleWorker();
     const { jobId: job } = await fleet.submit({ timeout_s: 60 });
@@ -207,7 +207,7 @@ describe('deadlines of changes that the full disk refused', () => {
     expectOnlyFailedCommands(fleet);
   });
 
-  test('keeps waiting for a worker whose first registration was refused', async () => {
+  test('keeps a worker connecting when its first registration was refused', async () => {
     const fleet = await openFleet();
     const rig = await fleet.addWorker();
     await fleet.setDiskFull(true);

@@ -90,7 +90,7 @@ test('dispatches a preempted job to another worker and uses a retry', async () =
   expect(fleet.job(job)).toMatchObject({ status: 'failed', cause: 'preempted', attempt: 2 });
 });
 
-test('dispatches the job to the same worker again when no other one fits', async () => {
+test('dispatches a preempted job to the same worker when no other worker fits', async () => {
   const fleet = await openFleet();
   await fleet.addIdleWorker({ agent: { gpus: 0 } });
   const rig = await fleet.addIdleWorker({ agent: { gpus: 1 } });
@@ -120,7 +120,7 @@ test('delays retries by 0, 30 and 120 s, and then always by 600 s', async () => 
   for (const waitMs of [0, 30_000, 120_000, 600_000, 600_000]) {
     await rig.report(job, 'failed', { signal: 'SIGTERM' });
     if (waitMs > 0) {
-      // The worker sends a heartbeat each minute, or it would be offline when the retry is due.
+      // The worker sends a heartbeat each minute. Without heartbeats, it would be offline when the retry is due.
       for (let left = waitMs - 1; left > 0; left -= 60_000) {
         await fleet.clock.advance(Math.min(left, 60_000));
         await rig.beat();
@@ -161,7 +161,7 @@ test.each([1, 2] as const)(
   },
 );
 
-test('resumes the job of a worker that registers with it', async () => {
+test('resumes a job when its worker registers with that job', async () => {
   const fleet = await openFleet();
   const rig = await fleet.addIdleWorker();
   const job = await fleet.runJob(rig);

@@ -77,7 +77,7 @@ describe.each(['dispatched', 'starting', 'running'] as const)('cancelling a %s j
   });
 });
 
-test('repeats a cancel in every heartbeat response until it is confirmed', async () => {
+test('repeats a cancel in every heartbeat response until the worker confirms the cancel', async () => {
   const fleet = await openFleet();
   const rig = await fleet.addIdleWorker();
   const job = await fleet.runJob(rig);
@@ -117,11 +117,11 @@ test('does not queue a cancel for a later stream of the published agent', async 
   await fleet.clock.advance(60_000);
   expect(rig.commandsOf('job_cancel')).toEqual([]);
   expect(fleet.job(job).status).toBe('cancelling');
-  // The published agent knows only `abandon_job` for this.
+  // The published agent supports only `abandon_job` to stop a job.
   expect(await rig.register({ currentJobId: job })).toMatchObject({ abandon_job: job, resume_job: null });
 });
 
-test('sends one command when a job is cancelled twice', async () => {
+test('publishes job.cancelling once when a job is cancelled twice', async () => {
   const fleet = await openFleet();
   const rig = await fleet.addIdleWorker();
   const job = await fleet.runJob(rig);
@@ -162,7 +162,7 @@ test('marks a cancel as unconfirmed at takeover when the worker stays silent', a
   expect(valueOf(await rig.beat(job))).toMatchObject({ abandon_job: job, cancel: null });
 });
 
-test('cancels the job of a silent worker when it returns and confirms', async () => {
+test('cancels the job of a silent worker when the worker returns and confirms the cancel', async () => {
   const fleet = await openFleet();
   const rig = await fleet.addIdleWorker();
   const job = await fleet.runJob(rig);

@@ -34,7 +34,7 @@ async function retry(fleet: Fleet, id: JobId): Promise<JobId> {
 }
 
 describe('a job with a parent job', () => {
-  test('starts when its parent completes, and not before', async () => {
+  test('dispatches a child when its parent completes, and not before', async () => {
     const { fleet, rig, parent, child } = await openPair();
     await fleet.addIdleWorker();
     expect(fleet.job(child)).toMatchObject({
@@ -50,7 +50,7 @@ describe('a job with a parent job', () => {
     expect(fleet.trail(child)).toEqual(['job.submitted', 'job.dependencies_met', 'job.dispatched']);
   });
 
-  test('waits for every parent', async () => {
+  test('keeps a child pending until every parent completes', async () => {
     const { fleet, rig, parent } = await openPair();
     const second = await fleet.addIdleWorker();
     const otherJob = await fleet.runJob(second);
@@ -66,7 +66,7 @@ describe('a job with a parent job', () => {
   });
 
   test.each(['completed', 'failed', 'cancelled'] as const)(
-    'starts when its parent is %s if it was submitted with after_on "end"',
+    'dispatches a child with after_on "end" when its parent is %s',
     async end => {
       const { fleet, rig, parent, child } = await openPair({ after_on: 'end' });
       if (end === 'cancelled') await fleet.cancel(parent);
@@ -77,7 +77,7 @@ describe('a job with a parent job', () => {
     },
   );
 
-  test('does not wait when its parents have ended before it is submitted', async () => {
+  test('does not make a child wait for a parent that ended before the submission', async () => {
     const { fleet, rig, parent } = await openPair({ after_on: 'end' });
     await rig.report(parent, 'completed');
     const late = await fleet.submit({ after: [parent] });
@@ -85,14 +85,14 @@ describe('a job with a parent job', () => {
     expect(fleet.job(late.jobId).reason).not.toContain('Waits for');
   });
 
-  test('is refused with "no_wait" while its parent runs', async () => {
+  test('rejects a child with no_wait while its parent runs', async () => {
     const { fleet, parent } = await openPair();
     await fleet.addIdleWorker();
     const outcome = await fleet.trySubmit({ after: [parent], no_wait: true });
     expect(valueOf(outcome)).toEqual({ status: 'rejected', reason: 'Waits for flux-base (running)' });
   });
 
-  test('keeps waiting for approval after its parents have ended', async () => {
+  test('keeps a child blocked until its approval after its parents have ended', async () => {
     const { fleet, rig, parent, child } = await openPair({ requires_approval: true });
     await rig.report(parent, 'completed');
     expect(fleet.job(child)).toMatchObject({ status: 'blocked', wait: { code: 'approval' } });
@@ -101,7 +101,7 @@ describe('a job with a parent job', () => {
     expect(fleet.job(child).status).toBe('dispatched');
   });
 
-  test('gains no priority while it waits for other jobs', async () => {
+  test('does not boost a child while the child waits for its parents', async () => {
     const { fleet, rig, parent, child } = await openPair();
     for (let minutes = 0; minutes < 130; minutes += 1) {
       await rig.beat(parent);
@@ -114,7 +114,7 @@ describe('a job with a parent job', () => {
 
 describe('a job whose parent did not complete', () => {
   test.each(['failed', 'cancelled'] as const)(
-    'stays pending with a reason when its parent is %s, and starts when a retry completes',
+    'keeps a child pending when its parent is %s, and dispatches the child when a retry completes',
     async end => {
       const { fleet, rig, parent, child } = await openPair();
       if (end === 'failed') await fail(rig, parent);
@@ -145,7 +145,7 @@ describe('a job whose parent did not complete', () => {
     },
   );
 
-  test('waits for the retry of its parent that already runs when it is submitted', async () => {
+  test('makes a new child wait for the running retry of its failed parent', async () => {
     const { fleet, rig, parent } = await openPair();
     await fail(rig, parent);
     const retryJob = await retry(fleet, parent);
@@ -155,7 +155,7 @@ describe('a job whose parent did not complete', () => {
     expect(parentStates(fleet, lateJob)).toEqual([['completed', true]]);
   });
 
-  test('does not start when another job completes', async () => {
+  test('keeps the child of a failed parent pending when an unrelated job completes', async () => {
     const { fleet, rig, parent, child } = await openPair();
     await fail(rig, parent);
     const otherJob = await fleet.runJob(rig);
@@ -164,7 +164,7 @@ describe('a job whose parent did not complete', () => {
     expect(fleet.job(child).status).toBe('pending');
   });
 
-  test('can be cancelled, and its own retry waits for the same parent', async () => {
+  test('makes the retry of a cancelled child wait for the same parent', async () => {
     const { fleet, rig, parent, child } = await openPair();
     valueOf(await fleet.cancel(child));
     const retryJob = await retry(fleet, child);
@@ -207,7 +207,7 @@ describe('submitting with parents', () => {
     expect(refusalOf(await fleet.trySubmit({ after: [parent] }, bob))).toEqual({ code: 'job_not_found' });
   });
 
-  test('refuses to make an existing job wait, so that cycles cannot arise', async () => {
+  test('refuses to add parents to an existing job, so that no cycles can arise', async () => {
     const { JobEdit } = await import('../../../../../../protocol/job-about.ts');
     const { success, error } = JobEdit.safeParse({ after: ['j_1'] });
     expect([success, error?.issues[0]?.code]).toEqual([false, 'unrecognized_keys']);
@@ -233,9 +233,9 @@ describe('restarts', () => {
     expect(fleet.job(child).status).toBe('dispatched');
   });
 
-  test('continues to dispatch the children of a completed parent when a crash interrupts it', async () => {
+  test('makes the remaining children of a completed parent ready after a crash', async () => {
     const { fleet, rig, parent } = await openPair();
-    // One transaction releases at most 100 children.
+    // One transaction makes at most 100 children ready.
     for (let n = 0; n < 250; n += 1) void fleet.trySubmit({ after: [parent] });
     await fleet.clock.settle();
     void rig.report(parent, 'completed');
@@ -270,7 +270,7 @@ test('publishes an event about a waiting job for each change of its parent', asy
 });
 
 describe('children of a job', () => {
-  test('lists the children of a job with their state, without those that the viewer may not see', async () => {
+  test('lists only the children of a job that the viewer may see', async () => {
     const { fleet, parent, child } = await openPair({ name: 'eval' });
     expect(fleet.job(parent)).toMatchObject({
       children: [{ job_id: child, name: 'eval', status: 'pending', on: 'success' }],
@@ -281,7 +281,7 @@ describe('children of a job', () => {
   });
 });
 
-test('predicts the start of a job from the end of its parents', async () => {
+test('predicts the start of a child from the remaining time of its parent', async () => {
   const { fleet, rig, parent, child } = await openPair();
   await rig.beat(parent, { job_progress: { step: 1, total_steps: 3, eta_s: 2_400 } });
   const explain = (id: JobId) => valueOf(fleet.orchestrator.jobs.explain(id));

@@ -1,5 +1,5 @@
-// Runs random actions on a fleet and checks two invariants after each: no job is pending that an idle worker
-// could take, and no job overtakes an earlier job with the same requirements, priority and user.
+// Runs random actions on a fleet and checks two invariants after each action: No job that an idle worker could take
+// is pending. No job overtakes an earlier job with the same requirements, priority and user.
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import type { JobDetail } from '../../../../../../protocol/job.ts';
@@ -128,7 +128,7 @@ const offeringOf = ({ gpu_count: gpuCount, labels }: WorkerView) => makeOffering
 const shapeOf = (job: JobDetail): string =>
   JSON.stringify([job.gpu_count, job.worker_labels, job.priority, job.user]);
 
-// True if a user's setting keeps the job from idle workers.
+// Returns true if a pause, a missing approval or a limit keeps the job pending.
 function isHeld({ fleet }: Scene, { user, approval }: JobDetail): boolean {
   const { paused, max_concurrent: max, user_max_concurrent: maxOfUser } = fleet.orchestrator.queue.view();
   const live = fleet.store.liveJobs();
@@ -141,18 +141,18 @@ function isHeld({ fleet }: Scene, { user, approval }: JobDetail): boolean {
   );
 }
 
-function check(scene: Scene): void {
+function checkInvariants(scene: Scene): void {
   const { fleet, jobs, moved } = scene;
   const views = jobs.map(id => fleet.job(id));
-  // A job in back-off has a time before which it is not ready.
+  // A job in back-off is not ready yet.
   const ready = views.filter(
     job => job.status === 'pending' && job.reason?.startsWith('Waits until') !== true && !isHeld(scene, job),
   );
   const workers = fleet.orchestrator.workers.list(undefined);
   const idle = workers.filter(({ status, quarantine }) => status === 'idle' && quarantine === null);
   for (const job of ready) {
-    const takers = idle.filter(worker => matchOf(job)(offeringOf(worker)).length === 0);
-    expect(takers.map(({ name }) => `${name} could take ${job.id}`)).toEqual([]);
+    const fitting = idle.filter(worker => matchOf(job)(offeringOf(worker)).length === 0);
+    expect(fitting.map(({ name }) => `${name} could take ${job.id}`)).toEqual([]);
   }
   const live = views.filter(
     ({ status }) => !['pending', 'blocked', 'completed', 'failed', 'cancelled'].includes(status),
@@ -171,7 +171,7 @@ function check(scene: Scene): void {
   }
 }
 
-test('leaves no job pending beside a fitting idle worker, and no job overtakes an equal one', {
+test('leaves no job pending beside a fitting idle worker, and lets no job overtake an equal job', {
   timeout: 60_000,
 }, async () => {
   await fc.assert(
@@ -181,7 +181,7 @@ test('leaves no job pending beside a fitting idle worker, and no job overtakes a
       try {
         for (const perform of script) {
           await perform(scene);
-          check(scene);
+          checkInvariants(scene);
         }
         const neededApproval = (id: string): boolean =>
           (fleet.store.job(JobId.parse(id))?.approval ?? null) !== null;

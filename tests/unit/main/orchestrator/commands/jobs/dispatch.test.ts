@@ -2,7 +2,7 @@
 import { expect, test } from 'vitest';
 import { openFleet } from '../../../../../support/fleet-bench.ts';
 
-test('dispatches a job to an idle worker during its submit and returns the worker', async () => {
+test('dispatches a submitted job to an idle worker, and returns that worker', async () => {
   const fleet = await openFleet();
   const rig = await fleet.addIdleWorker({ agent: { gpus: 4 } });
   const answer = await fleet.submit({ config: { lr: 1 }, gpu_count: 2 });
@@ -80,7 +80,7 @@ test('shows a worker that never registered as connecting for 300 s', async () =>
   expect(rig.view()).toMatchObject({ status: 'offline', status_reason: 'never_registered' });
 });
 
-test('dispatches the next job as soon as the worker is idle', async () => {
+test('dispatches the next job as soon as a worker becomes idle', async () => {
   const fleet = await openFleet();
   const rig = await fleet.addIdleWorker();
   const first = await fleet.runJob(rig);
@@ -90,7 +90,7 @@ test('dispatches the next job as soon as the worker is idle', async () => {
   expect(rig.lastOffer().job_id).toBe(second);
 });
 
-test('dispatches by priority, and by submission order within a priority', async () => {
+test('dispatches jobs by priority, and by submission order within a priority', async () => {
   const fleet = await openFleet();
   const priorities = [10, 10, 50, 0, 20, 10];
   const jobs: string[] = [];
@@ -123,7 +123,7 @@ test('dispatches a job to a worker that registers with more GPUs', async () => {
   expect(rig.lastOffer().job_id).toBe(jobId);
 });
 
-test('dispatches to the smallest worker that fits', async () => {
+test('dispatches a job to the smallest worker that fits', async () => {
   const fleet = await openFleet();
   const big = await fleet.addIdleWorker({ agent: { gpus: 8 } });
   const small = await fleet.addIdleWorker({ agent: { gpus: 2 } });
@@ -167,7 +167,7 @@ test.each([
   [{ gpu_count: 1 }, { num_processes: 2 }, 1],
   [{}, {}, 0],
 ])(
-  'requires the GPUs of the request, or else of the config: %j with the config %j requires %i',
+  'reads the GPU count from the request %j, or else from the config %j, as %i',
   async (request, config, count) => {
     const fleet = await openFleet();
     const { jobId } = await fleet.submit({ ...request, config });

@@ -12,7 +12,7 @@ type RequestFields = Partial<z.input<typeof SubmitRequest>>;
 
 const toRequest = (fields: RequestFields) => SubmitRequest.parse({ config: {}, ...fields, dry_run: true });
 
-// Makes a dry run, and throws when that changed anything.
+// Performs a dry run, and fails when the dry run changed any state.
 async function dryRun(fleet: Fleet, fields: RequestFields = {}) {
   const snapshot = () => ({
     writes: fleet.writes,
@@ -28,7 +28,7 @@ async function dryRun(fleet: Fleet, fields: RequestFields = {}) {
 }
 
 describe('dryRun', () => {
-  test('names the worker that would get the job, and its GPUs', async () => {
+  test('returns the worker and the GPUs that the job would get', async () => {
     const fleet = await openFleet();
     await fleet.addIdleWorker({ agent: { gpus: 8 } });
     const small = await fleet.addIdleWorker({ agent: { gpus: 2 } });
@@ -67,7 +67,7 @@ describe('dryRun', () => {
     expect(fleet.job(jobId).warnings).toEqual(warnings);
     const row = fleet.audit().find(({ type }) => type === 'job.dispatched');
     expect(JSON.parse(row?.details ?? '')).toMatchObject({ warning: warnings[0]?.message });
-    // The rig is busy now, but still the only one that can run another job.
+    // The rig is busy now, but still the only worker for another job.
     expect(await dryRun(fleet)).toMatchObject({ status: 'queued', warnings: expectedWarnings });
   });
 
@@ -79,7 +79,7 @@ describe('dryRun', () => {
     expect(fleet.job(jobId).warnings).toEqual([]);
   });
 
-  test('predicts a position behind jobs of the same priority and before lower ones', async () => {
+  test('predicts a position behind jobs of the same priority and before jobs of a lower priority', async () => {
     const fleet = await openFleet();
     for (const priority of [10, 10, 0] as const) await fleet.submit({ priority });
     expect(await dryRun(fleet)).toMatchObject({
@@ -135,7 +135,7 @@ describe('dryRun', () => {
       fleet => fleet.orchestrator.queue.limit({ user_max_concurrent: 0 }, ada),
       /of ada run/,
     ],
-  ])('predicts waiting while the queue is %s', async (_queueState, hold, reason) => {
+  ])('predicts status queued while the queue is %s', async (_queueState, hold, reason) => {
     const fleet = await openFleet();
     await fleet.addIdleWorker();
     await hold(fleet);
@@ -151,7 +151,7 @@ describe('dryRun', () => {
     const fleet = await openFleet();
     const rig = await fleet.addIdleWorker();
     const outcomes: Promise<unknown>[] = [];
-    // The call happens at the moment of the timeout, before the orchestrator handles it.
+    // The call happens at the moment of the timeout, before the orchestrator handles the timeout.
     fleet.clock.after(120_000, () => outcomes.push(fleet.orchestrator.jobs.dryRun(toRequest({}), ada)));
     await rig.beat();
     await fleet.clock.advance(120_000);
@@ -164,7 +164,7 @@ describe('dryRun', () => {
     [{ config: { num_processes: 'many' } }, 'config_invalid'],
     [{ config: { accelerate_visible_devices: [] } }, 'config_invalid'],
     [{ target: 'local' }, 'target_unavailable'],
-  ])('refuses an invalid request as a submit would: %j', async (request, code) => {
+  ])('refuses the invalid request %j with %s, as a submission would', async (request, code) => {
     const fleet = await openFleet();
     expect(await fleet.orchestrator.jobs.dryRun(toRequest(request), ada)).toMatchObject({
       ok: false,
@@ -215,7 +215,7 @@ describe('figures of earlier runs', () => {
   }
   type Fixture = Awaited<ReturnType<typeof openWithRig>>;
 
-  test('returns the figures of completed jobs with a similar config, scaled to the steps of this job', async () => {
+  test('returns figures of completed jobs with a similar config, scaled to the steps of the dry run', async () => {
     const fixture = await openWithRig();
     const { fleet } = fixture;
     await completeJob(fixture, kohya);
@@ -231,7 +231,7 @@ describe('figures of earlier runs', () => {
     expect(await dryRun(fleet, { config: { lr: 1 } })).toMatchObject({ earlier: null });
   });
 
-  test('leaves out the jobs of other users, unless the submitter may see those', async () => {
+  test('ignores the jobs of other users unless the submitter may see these jobs', async () => {
     const fixture = await openWithRig();
     const { fleet } = fixture;
     await completeJob(fixture, kohya, bob);
@@ -251,7 +251,7 @@ describe('predicted start of a job', () => {
     return { fleet, rigs, jobs };
   }
 
-  test('uses the speed of running jobs and the usual duration for the jobs ahead', async () => {
+  test('predicts the start from the speed of running jobs', async () => {
     const { fleet, rigs, jobs } = await openWithTwoJobs();
     await fleet.clock.advance(60_000);
     await rigs[0].report(jobs[0], 'running', {
@@ -291,7 +291,7 @@ describe('predicted start of a job', () => {
       starts.push((await dryRun(fleet)).explanation.predicted_start?.in_s);
       await fleet.submit();
     }
-    // The second worker's job has reached the usual duration, and the first one needs 40 s more.
+    // The job of the second worker has reached the average duration. The job of the first worker needs 40 s more.
     expect(starts).toEqual([0, 40, 100]);
     await fleet.submit({ gpu_count: 9 });
     const { explanation } = await dryRun(fleet, { priority: 'high' });

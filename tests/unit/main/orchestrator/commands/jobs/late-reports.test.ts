@@ -21,7 +21,7 @@ type ReportedStatus = StatusReportBody['status'];
 const isFinal = (status: ReportedStatus): boolean =>
   status === 'completed' || status === 'failed' || status === 'cancelled';
 
-// A late final report changes one thing: it is stored as the late result of the first attempt.
+// Returns the state after a late final report, which only adds the late result of the first attempt.
 const withLateResult = ({ job, seq }: State, status: string): State => ({
   seq: seq + 1,
   job: {
@@ -58,7 +58,7 @@ test.each(reportedStatuses)(
   },
 );
 
-test('treats an attempt as superseded when the newer one is only offered', async () => {
+test('treats an attempt as superseded when the newer attempt is only offered', async () => {
   const fleet = await openFleet();
   const former = await fleet.addIdleWorker();
   const job = await fleet.runJob(former);
@@ -86,7 +86,7 @@ test.each(reportedStatuses)(
   },
 );
 
-test('abandons an older attempt that a registration or heartbeat names, without claiming the offer', async () => {
+test('abandons an older attempt that a registration or heartbeat names, and does not claim the offer', async () => {
   const fleet = await openFleet();
   const rig = await fleet.addIdleWorker();
   const job = await fleet.runJob(rig);
@@ -127,7 +127,7 @@ test.each<[end: ReportedStatus, late: ReportedStatus, answer: 'duplicate' | 'fin
   ['cancelled', 'completed', 'final'],
   ['cancelled', 'running', 'final'],
   ['cancelled', 'starting', 'final'],
-])('after a job ended as "%s", treats a report of "%s" as %s', async (end, late, answer) => {
+])('treats, after a job ended as "%s", the report "%s" as %s', async (end, late, answer) => {
   const fleet = await openFleet();
   const rig = await fleet.addIdleWorker();
   const job = await fleet.runJob(rig);
@@ -142,7 +142,7 @@ test.each<[end: ReportedStatus, late: ReportedStatus, answer: 'duplicate' | 'fin
   expect(stateOf(fleet, job)).toEqual(before);
 });
 
-test('resumes the last attempt of a pending job and gives back the retry', async () => {
+test('resumes the last attempt of a pending job when its worker reports, and refunds the retry', async () => {
   const fleet = await openFleet();
   const rig = await fleet.addIdleWorker();
   const job = await fleet.runJob(rig, { max_retries: 1 });
@@ -169,7 +169,7 @@ test('accepts the completion of the last attempt while the job is pending again'
   });
 });
 
-test('changes nothing when a report is posted twice', async () => {
+test('changes nothing when a worker repeats a status report', async () => {
   const fleet = await openFleet();
   const rig = await fleet.addIdleWorker();
   const { jobId } = await fleet.submit();
@@ -181,7 +181,7 @@ test('changes nothing when a report is posted twice', async () => {
   }
 });
 
-test('keeps a running job running when its first report “starting” is repeated', async () => {
+test('keeps a running job running when its worker repeats the report “starting”', async () => {
   const fleet = await openFleet();
   const rig = await fleet.addIdleWorker();
   const job = await fleet.runJob(rig);

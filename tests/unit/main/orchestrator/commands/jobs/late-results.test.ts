@@ -61,7 +61,7 @@ describe('late result of a superseded attempt', () => {
     ]);
   });
 
-  test('stores only the first late result when the report is repeated', async () => {
+  test('stores only the first of several late results', async () => {
     const { fleet, former, job } = await openTakenOver();
     await former.report(job, 'completed', { exit_code: 0 });
     const seq = fleet.orchestrator.lifecycle.lastSeq();
@@ -74,7 +74,7 @@ describe('late result of a superseded attempt', () => {
     });
   });
 
-  test('stores a late result when the job has ended meanwhile', async () => {
+  test('stores a late result after the job has ended on another worker', async () => {
     const { fleet, former, holder, job } = await openTakenOver();
     await holder.report(job, 'completed');
     expect(refusalOf(await former.report(job, 'completed')).code).toBe('attempt_superseded');
@@ -183,7 +183,7 @@ describe('report of the last attempt while the job is pending again', () => {
   });
 
   test.each(['completed', 'failed'] as const)(
-    'ends the pending job on “%s” even when its worker has another job',
+    'ends the pending job when its last worker reports “%s”, even if that worker has another job',
     async status => {
       const { fleet, rig, job } = await openWaiting();
       const { jobId: urgent } = await fleet.submit({ priority: 50 });

@@ -1,4 +1,5 @@
-// See docs/internals/semantics.md, section 4. T, the heartbeat timeout, is 120 s: an offer repeats after 15 and 30 s and is withdrawn after 45 s.
+// See docs/internals/semantics.md, section 4. T, the heartbeat timeout, is 120 s. An offer is repeated after 15 and 30 s,
+// and withdrawn after 45 s.
 import { describe, expect, test } from 'vitest';
 import { AttemptId, JobId } from '../../../../../../protocol/ids.ts';
 import { openFleet } from '../../../../../support/fleet-bench.ts';
@@ -97,7 +98,7 @@ test('sends an open offer again on a new stream', async () => {
   expect(rig.stream.commands).toEqual([offer]);
 });
 
-test("ends the published agent's stream when its offer is withdrawn, so that it registers again", async () => {
+test('ends the stream of the published agent when its offer is withdrawn, so that the agent registers again', async () => {
   const fleet = await openFleet();
   const rig = await fleet.addIdleWorker({ agent: { protocol: 1 } });
   const { jobId } = await fleet.submit();
@@ -127,7 +128,7 @@ test("keeps the stream of Trainyard's agent open when its offer is withdrawn", a
   expect(rig.stream.ended).toBe(false);
 });
 
-test('does not quarantine a connected worker whose stream is dead, and dispatches to it again', async () => {
+test('does not quarantine a connected worker whose stream is dead, and dispatches again after it reconnects', async () => {
   const fleet = await openFleet();
   const rig = await fleet.addIdleWorker();
   const { jobId } = await fleet.submit();
@@ -166,8 +167,8 @@ test('withdraws an offer only once when another worker disconnects in the same t
   expect(fleet.job(jobId)).toMatchObject({ status: 'dispatched', attempt: 2, worker_id: rig.id });
 });
 
-// Keeps the worker in contact for this long without acknowledging any offer. Its heartbeats name the
-// earlier job, if there is one.
+// Keeps the worker in contact for `ms` milliseconds without acknowledging offers. Heartbeats name the job `earlier`,
+// if it is set.
 async function ignoreOffers(fleet: Fleet, rig: FleetWorker, ms: number, earlier?: JobId): Promise<void> {
   for (let left = ms; left > 0; left -= 15_000) {
     await fleet.clock.advance(Math.min(left, 15_000) - 1_000);
@@ -178,7 +179,7 @@ async function ignoreOffers(fleet: Fleet, rig: FleetWorker, ms: number, earlier?
   }
 }
 
-test('quarantines a worker whose heartbeats still name an earlier job only after twelve offers', async () => {
+test('quarantines a worker whose heartbeats name an earlier job only after twelve unacknowledged offers', async () => {
   const fleet = await openFleet();
   const rig = await fleet.addIdleWorker();
   const earlier = JobId.parse('j_earlier');
@@ -205,7 +206,7 @@ describe.each([1, 2] as const)('a connected worker that acknowledges no offer (p
     return { fleet, rig, jobId, ignoreOneOffer };
   };
 
-  test('quarantines the worker after three unacknowledged offers and sends no more', async () => {
+  test('quarantines the worker after three unacknowledged offers, and sends no more offers', async () => {
     const { fleet, rig, jobId, ignoreOneOffer } = await openSilent();
     await ignoreOneOffer();
     await ignoreOneOffer();
@@ -223,7 +224,7 @@ describe.each([1, 2] as const)('a connected worker that acknowledges no offer (p
     });
   });
 
-  test('dispatches the job to another worker', async () => {
+  test('dispatches a job whose offers were not acknowledged to another worker', async () => {
     const { fleet, jobId, ignoreOneOffer } = await openSilent();
     await ignoreOneOffer();
     const otherRig = await fleet.addIdleWorker();
@@ -231,7 +232,7 @@ describe.each([1, 2] as const)('a connected worker that acknowledges no offer (p
     expect(fleet.job(jobId)).toMatchObject({ status: 'dispatched', worker_id: otherRig.id });
   });
 
-  test('sends a trial offer after ten minutes and quarantines again when it is not acknowledged', async () => {
+  test('sends a trial offer after ten minutes, and quarantines the worker again without an acknowledgement', async () => {
     const { fleet, rig, jobId, ignoreOneOffer } = await openSilent();
     for (let n = 0; n < 3; n++) await ignoreOneOffer();
     await ignoreOffers(fleet, rig, 600_000);

@@ -9,7 +9,7 @@ import { lastRow } from '../../audit-rows.ts';
 
 const hourMs = 3_600_000;
 
-// Creates a busy rig and pending jobs that only it can run.
+// Creates a busy rig and pending jobs that only this rig can run.
 async function openQueue(...priorities: readonly number[]) {
   const fleet = await openFleet();
   const rig = await fleet.addIdleWorker();
@@ -22,7 +22,7 @@ async function openQueue(...priorities: readonly number[]) {
   return { fleet, rig, running, jobs, first, second, third };
 }
 
-// Completes the running job and all others on the rig. Returns the others in the order of their dispatch.
+// Completes the running job and each job that the rig gets next. Returns the next jobs in the order of dispatch.
 async function completeAll(fleet: Fleet, rig: FleetWorker, running: JobId): Promise<readonly JobId[]> {
   await rig.report(running, 'completed');
   const order: JobId[] = [];
@@ -45,7 +45,7 @@ async function advanceInContact(fleet: Fleet, rig: FleetWorker, job: JobId, ms: 
 }
 
 describe('setting a priority', () => {
-  test('moves a pending job, and records an event and an audit row', async () => {
+  test('moves a pending job to its new position, and records an event and an audit row', async () => {
     const { fleet, rig, running, jobs, third } = await openQueue(10, 10, 0);
     const view = valueOf(await fleet.orchestrator.jobs.setPriority(third, 30, bob));
     expect(view).toMatchObject({ priority: 30, priority_name: 'urgent', position: 1 });
@@ -62,7 +62,7 @@ describe('setting a priority', () => {
     expect(await completeAll(fleet, rig, running)).toEqual([third, jobs[0], jobs[1]]);
   });
 
-  test('removes the top position and the boosts, and restarts the boost period', async () => {
+  test('removes the top position and the boosts of a job, and restarts its boost period', async () => {
     const { fleet, rig, running, first } = await openQueue(10, 10, 10);
     await advanceInContact(fleet, rig, running, hourMs + 60_000);
     expect(fleet.job(first)).toMatchObject({ boosts: 1 });
@@ -96,11 +96,11 @@ describe('setting a priority', () => {
   );
 });
 
-describe('moving a job next to another one', () => {
+describe('moving a job next to another job', () => {
   const move = (fleet: Fleet, id: JobId, side: 'before' | 'after', to: JobId) =>
     fleet.orchestrator.jobs.move(id, { id: to, side }, bob);
 
-  test('moves a job before and after others, also after a restart, and records an event', async () => {
+  test('moves a job before or after another job, keeps the order after a restart, and records an event', async () => {
     const { fleet, rig, running, jobs, first, second, third } = await openQueue(10, 10, 10);
     expect(valueOf(await move(fleet, third, 'before', first))).toMatchObject({ position: 1, priority: 10 });
     expect(lastRow(fleet)).toMatchObject({
@@ -120,7 +120,7 @@ describe('moving a job next to another one', () => {
     expect(await completeAll(fleet, rig, running)).toEqual([third, second, first, last]);
   });
 
-  test('records nothing when the job is already at the requested place', async () => {
+  test('records no event when a job is already at the requested position', async () => {
     const { fleet, first, second } = await openQueue(10, 10, 10);
     const before = fleet.events.length;
     expect(valueOf(await move(fleet, first, 'before', second)).position).toBe(1);
@@ -143,7 +143,7 @@ describe('moving a job next to another one', () => {
     expect(positions(fleet, jobs)).toEqual([2, 3, 1, 4]);
   });
 
-  test('moves jobs among those at the top, and drops that order when their priority is set', async () => {
+  test('moves a job among the jobs at the top, and drops that order when their priority is set', async () => {
     const { fleet, jobs, first, second, third } = await openQueue(10, 10, 20);
     await fleet.orchestrator.jobs.moveToTop(first, bob);
     await fleet.orchestrator.jobs.moveToTop(third, bob);
@@ -180,7 +180,7 @@ describe('moving a job next to another one', () => {
     expect(fleet.events).toHaveLength(before);
   });
 
-  test('applies moves of two users in order, and refuses one next to a job that has started', async () => {
+  test('applies concurrent moves in order, and refuses a move next to a job that has started', async () => {
     const { fleet, rig, running, jobs, first, second, third } = await openQueue(10, 10, 10);
     const outcomes = await Promise.all([
       move(fleet, third, 'before', first),
@@ -195,7 +195,7 @@ describe('moving a job next to another one', () => {
 });
 
 describe('moving a job to the top of the queue', () => {
-  test('puts the latest moved job before every priority, also after a restart', async () => {
+  test('puts the job that was moved last before jobs of every priority, also after a restart', async () => {
     const { fleet, rig, running, jobs, first, second, third } = await openQueue(50, 10, 0);
     await fleet.orchestrator.jobs.moveToTop(third, bob);
     expect(lastRow(fleet)).toMatchObject({ type: 'job.moved_to_top', actor_id: 'bob', details: { top: 1 } });
@@ -207,7 +207,7 @@ describe('moving a job to the top of the queue', () => {
     expect(await completeAll(fleet, rig, running)).toEqual([second, third, first]);
   });
 
-  test('puts a newly moved job before an earlier one that is requeued', async () => {
+  test('puts a newly moved job before an earlier moved job that is requeued', async () => {
     const { fleet, rig, running, first, second } = await openQueue(10, 10, 10);
     await fleet.orchestrator.jobs.moveToTop(first, bob);
     await rig.report(running, 'completed');
@@ -235,7 +235,7 @@ describe('boosting pending jobs', () => {
     expect(row).toMatchObject({ actor_type: 'system', actor_id: null, target_id: first });
   });
 
-  test('keeps boosts and the waiting time so far across a restart', async () => {
+  test('keeps the boosts and the elapsed waiting time of a job across a restart', async () => {
     const { fleet, rig, running, first } = await openQueue(0, 0, 0);
     await advanceInContact(fleet, rig, running, 1.5 * hourMs);
     expect(fleet.job(first).boosts).toBe(1);
@@ -246,7 +246,7 @@ describe('boosting pending jobs', () => {
     expect(fleet.job(first).boosts).toBe(2);
   });
 
-  test('ends the boosts when a worker runs the job, and restarts them after a preemption', async () => {
+  test('resets the boosts of a preempted job', async () => {
     const { fleet, rig, running, first } = await openQueue(10, 10, 10);
     await advanceInContact(fleet, rig, running, hourMs + 60_000);
     await rig.report(running, 'completed');
@@ -268,7 +268,7 @@ describe('boosting pending jobs', () => {
     expect(fleet.job(jobId).boosts).toBe(1);
   });
 
-  test('boosts many jobs in several transactions, each job once', async () => {
+  test('boosts each of 450 jobs once', async () => {
     const fleet = await openFleet();
     await Promise.all(Array.from({ length: 450 }, () => fleet.trySubmit()));
     await fleet.clock.advance(hourMs + 60_000);
@@ -319,7 +319,7 @@ describe.each([
   });
 });
 
-test('stores the next boost time in whole milliseconds when waiting starts at a fraction of one', async () => {
+test('stores the next boost time in whole milliseconds when waiting starts at a fraction of a millisecond', async () => {
   const fleet = await openFleet();
   const rig = await fleet.addIdleWorker();
   await fleet.clock.advance(0.25);
@@ -337,7 +337,7 @@ test('stores the next boost time in whole milliseconds when waiting starts at a 
 });
 
 describe('a job that needs approval', () => {
-  test('gives the job no position and no worker until a user approves it', async () => {
+  test('gives a blocked job no position and no worker until a user approves the job', async () => {
     const fleet = await openFleet();
     const answer = await fleet.submit({ requires_approval: true, priority: 50 });
     expect(answer).toMatchObject({ status: 'blocked', workerId: null, position: null });
@@ -354,7 +354,7 @@ describe('a job that needs approval', () => {
     expect(fleet.job(answer.jobId).position).toBe(null);
   });
 
-  test('dispatches an approved job before the call returns, and needs no second approval', async () => {
+  test('dispatches an approved job before the call returns, and needs no approval for the next attempt', async () => {
     const fleet = await openFleet();
     const rig = await fleet.addIdleWorker();
     const { jobId } = await fleet.submit({ requires_approval: true });

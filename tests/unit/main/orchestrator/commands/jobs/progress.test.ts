@@ -29,7 +29,7 @@ test('merges progress figures from status reports and heartbeats', async () => {
   expect(fleet.job(job).progress).toMatchObject({ percent: 40, loss: 0.5 });
 });
 
-test('publishes progress at most four times a second per job, with the newest figures', async () => {
+test('publishes the newest progress of each job at most four times a second', async () => {
   const fleet = await openFleet();
   const rigs = [await fleet.addIdleWorker(), await fleet.addIdleWorker()] as const;
   const jobs = [await fleet.runJob(rigs[0]), await fleet.runJob(rigs[1])] as const;
@@ -43,7 +43,7 @@ test('publishes progress at most four times a second per job, with the newest fi
   expect(jobs.map(job => fleet.job(job).progress?.step)).toEqual([100, 100]);
 });
 
-test('publishes delayed figures soon after, without another report', async () => {
+test('publishes delayed progress after 250 ms, without another report', async () => {
   const fleet = await openFleet();
   const rig = await fleet.addIdleWorker();
   const job = await fleet.runJob(rig);
@@ -57,7 +57,7 @@ test('publishes delayed figures soon after, without another report', async () =>
 });
 
 test.each(['completed', 'failed', 'cancelled'] as const)(
-  'keeps the last figures when the job ends with “%s”',
+  'keeps the last progress figures when the job ends with “%s”',
   async status => {
     const fleet = await openFleet();
     const rig = await fleet.addIdleWorker();
@@ -76,7 +76,7 @@ test.each(['completed', 'failed', 'cancelled'] as const)(
   },
 );
 
-test('publishes no figures of an ended attempt for the next attempt', async () => {
+test('publishes no progress of an ended attempt for the next attempt', async () => {
   const fleet = await openFleet();
   const rig = await fleet.addIdleWorker();
   const job = await fleet.runJob(rig);
@@ -86,7 +86,7 @@ test('publishes no figures of an ended attempt for the next attempt', async () =
   expect(fleet.trail(job).slice(-3)).toEqual(['job.progress', 'job.requeued', 'job.dispatched']);
 });
 
-test('ignores figures of another worker and of an older attempt', async () => {
+test('ignores the progress of another worker and of an older attempt', async () => {
   const fleet = await openFleet();
   const rig = await fleet.addIdleWorker();
   const job = await fleet.runJob(rig);
@@ -102,7 +102,7 @@ test('ignores figures of another worker and of an older attempt', async () => {
   expect(progressEvents(fleet, job)).toBe(0);
 });
 
-test('shows the figures of the previous attempt until a retry reports its own', async () => {
+test('shows the progress of the previous attempt until the next attempt reports progress', async () => {
   const fleet = await openFleet();
   const rig = await fleet.addIdleWorker();
   const job = await fleet.runJob(rig);

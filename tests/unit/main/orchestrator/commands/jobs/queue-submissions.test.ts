@@ -9,7 +9,7 @@ import { lastRow } from '../../audit-rows.ts';
 
 const hourMs = 3_600_000;
 
-// Everything that a submission could change.
+// State that a submission could change.
 const snapshot = (fleet: Fleet) => ({
   events: fleet.events.length,
   rows: fleet.audit().length,
@@ -48,7 +48,7 @@ describe('submitting with no_wait', () => {
       },
     ],
     [
-      "its user's limit is reached",
+      "the user's limit is reached",
       async fleet => {
         await fleet.runJob(await fleet.addIdleWorker(), { gpu_count: 1 });
         await fleet.addIdleWorker();
@@ -101,7 +101,7 @@ describe('submitting with no_wait', () => {
   test('rejects a no_wait job when the only worker has just passed the heartbeat timeout', async () => {
     const fleet = await openFleet();
     await fleet.addIdleWorker();
-    // The call runs at the moment of the timeout, before the health loop handles it.
+    // The call runs at the moment of the timeout, before the health loop handles the timeout.
     const answer = new Promise<Awaited<ReturnType<Fleet['trySubmit']>>>((resolve, reject) => {
       fleet.clock.after(120_000, () => void fleet.trySubmit(noWait).then(resolve, reject));
     });
@@ -163,7 +163,7 @@ describe('submitting with an idempotency key', () => {
     });
   });
 
-  test('creates one job for concurrent requests with the same key', async () => {
+  test('creates one job for concurrent requests with the same idempotency key', async () => {
     const fleet = await openFleet();
     const answers = await Promise.all([1, 2, 3].map(() => fleet.trySubmit({}, ada, key)));
     expect(new Set(answers.map(answer => idOf(valueOf(answer)))).size).toBe(1);
@@ -171,7 +171,7 @@ describe('submitting with an idempotency key', () => {
     expect(snapshot(fleet).pending).toHaveLength(1);
   });
 
-  test('refuses a different request with the same key and names the first job', async () => {
+  test('refuses a different request with the same idempotency key, and names the first job', async () => {
     const fleet = await openFleet();
     await fleet.trySubmit({}, ada, key);
     const before = snapshot(fleet);
@@ -181,7 +181,7 @@ describe('submitting with an idempotency key', () => {
     expect(snapshot(fleet)).toEqual(before);
   });
 
-  test('keeps the keys of different users apart', async () => {
+  test('keeps the idempotency keys of different users separate', async () => {
     const fleet = await openFleet();
     const jobOfAda = valueOf(await fleet.trySubmit({}, ada, key));
     const jobOfBob = valueOf(await fleet.trySubmit({ priority: 50 }, bob, { ...key, fingerprint: 'f2' }));
@@ -194,7 +194,7 @@ describe('submitting with an idempotency key', () => {
     expect(jobOfBob).toMatchObject({ status: 'queued', position: 1 });
   });
 
-  test('keeps a key for 24 hours, also across a restart', async () => {
+  test('keeps an idempotency key for 24 hours, also across a restart', async () => {
     const fleet = await openFleet();
     const first = valueOf(await fleet.trySubmit({}, ada, key));
     await fleet.clock.advance(12 * hourMs);
@@ -212,7 +212,7 @@ describe('submitting with an idempotency key', () => {
   test.each([
     ['two days ahead', 48 * hourMs],
     ['ten years back', -87_600 * hourMs],
-  ])('keeps a key when the clock jumps %s', async (_case, ms) => {
+  ])('keeps an idempotency key when the clock jumps %s', async (_case, ms) => {
     const fleet = await openFleet();
     const first = valueOf(await fleet.trySubmit({}, ada, key));
     fleet.clock.shiftWall(ms);
@@ -223,7 +223,7 @@ describe('submitting with an idempotency key', () => {
     expect(valueOf(await fleet.trySubmit({}, ada, key))).toMatchObject({ jobId: idOf(first) });
   });
 
-  test('returns job_not_found for the key of a deleted job', async () => {
+  test('returns job_not_found for the idempotency key of a deleted job', async () => {
     const fleet = await openFleet();
     const { jobId } = accepted(valueOf(await fleet.trySubmit({}, ada, key)));
     await fleet.cancel(jobId);
@@ -233,7 +233,7 @@ describe('submitting with an idempotency key', () => {
     expect(snapshot(fleet).pending).toEqual([]);
   });
 
-  test('returns the job of a key even when its config file was removed', async () => {
+  test('returns the job of an idempotency key even when its config file was removed', async () => {
     let payload: JobPayload | null = { config: { lr: 1 }, dataloader: null, files: {} };
     const fleet = await openFleet({
       configs: {
@@ -262,7 +262,7 @@ const idOf = (answer: Submitted): string => accepted(answer).jobId;
 
 describe('retrying an ended job', () => {
   test.each(['completed', 'failed', 'cancelled'] as const)(
-    'creates a new job from a %s one',
+    'creates a new job when a %s job is retried',
     async status => {
       const fleet = await openFleet();
       const rig = await fleet.addIdleWorker();
@@ -291,7 +291,7 @@ describe('retrying an ended job', () => {
     },
   );
 
-  test('retries with the submitted config even when the file changed', async () => {
+  test('retries a job with its submitted config even when the config file changed', async () => {
     let lr = 1;
     const fleet = await openFleet({
       configs: {
@@ -313,7 +313,7 @@ describe('retrying an ended job', () => {
     });
   });
 
-  test('requires approval again when the original job required it', async () => {
+  test('requires approval of a retry when the original job required approval', async () => {
     const fleet = await openFleet();
     await fleet.addIdleWorker();
     const { jobId } = await fleet.submit({ requires_approval: true });

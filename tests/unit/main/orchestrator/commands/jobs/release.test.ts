@@ -16,7 +16,7 @@ const openWithJob = async (protocol: 1 | 2 = 2, job: { readonly max_retries?: nu
 };
 
 describe('releasing a job of a silent worker', () => {
-  test('shows since when the worker is silent and when the takeover happens', async () => {
+  test('shows in the hold since when the worker is silent and when the takeover happens', async () => {
     const { fleet, job } = await openWithJob();
     expect(fleet.job(job).hold).toBeNull();
     await fleet.clock.advance(heartbeatTimeoutMs);
@@ -64,7 +64,7 @@ describe('releasing a job of a silent worker', () => {
     expect(await rig.register({ currentJobId: job })).toMatchObject({ abandon_job: job });
   });
 
-  test('keeps a released job pending without another worker, and its own worker may resume it', async () => {
+  test('keeps a released job pending without another worker, and lets its former worker resume the job', async () => {
     const { fleet, rig, job } = await openWithJob(2, { max_retries: 0 });
     await fleet.clock.advance(heartbeatTimeoutMs);
     expect(valueOf(await fleet.release(job))).toMatchObject({ status: 'pending', hold: null });
@@ -160,7 +160,7 @@ describe.each([1, 2] as const)('an unconfirmed stop (protocol %i)', protocol => 
     expect(await rig.register({ currentJobId: job })).toMatchObject({ abandon_job: job });
   });
 
-  test('needs no release when the worker confirms the stop in time', async () => {
+  test('returns job_final for a release after the worker has confirmed the stop', async () => {
     const { fleet, rig, job } = await openCancelled();
     await rig.report(job, 'cancelled');
     expect(fleet.job(job)).toMatchObject({ status: 'cancelled', hold: null, error_message: null });
@@ -182,22 +182,19 @@ describe.each([1, 2] as const)('an unconfirmed stop (protocol %i)', protocol => 
 test.each([
   ['drain', 'pending', null],
   ['timeout', 'failed', 'timeout'],
-] as const)(
-  'releases a job whose stop by a %s stays unconfirmed as if its worker were lost: the job is %s',
-  async (why, status, cause) => {
-    const fleet = await openFleet();
-    const rig = await fleet.addIdleWorker();
-    const job = await fleet.runJob(rig, { max_retries: 0, ...(why === 'timeout' && { timeout_s: 10 }) });
-    if (why === 'drain') await fleet.drain(rig, { deadlineMs: 10_000 });
-    await fleet.clock.advance(10_000);
-    for (const intervalMs of [30_000, 30_000]) {
-      await fleet.clock.advance(intervalMs);
-      await rig.beat(job);
-    }
-    expect(valueOf(await fleet.release(job))).toMatchObject({ status, cause });
-    expect(fleet.job(job).attempts[0]?.outcome).toBe(why === 'drain' ? 'given_up' : 'failed');
-  },
-);
+] as const)('releases a job with an unconfirmed stop by %s as %s', async (why, status, cause) => {
+  const fleet = await openFleet();
+  const rig = await fleet.addIdleWorker();
+  const job = await fleet.runJob(rig, { max_retries: 0, ...(why === 'timeout' && { timeout_s: 10 }) });
+  if (why === 'drain') await fleet.drain(rig, { deadlineMs: 10_000 });
+  await fleet.clock.advance(10_000);
+  for (const intervalMs of [30_000, 30_000]) {
+    await fleet.clock.advance(intervalMs);
+    await rig.beat(job);
+  }
+  expect(valueOf(await fleet.release(job))).toMatchObject({ status, cause });
+  expect(fleet.job(job).attempts[0]?.outcome).toBe(why === 'drain' ? 'given_up' : 'failed');
+});
 
 test.each(['pending', 'dispatched', 'starting', 'running'] as const)(
   'returns nothing_to_release for a %s job',

@@ -10,7 +10,7 @@ const onTwo = { num_nodes: 2, gpu_count: 1 } as const;
 const multiNode = { isMultiNode: true } as const;
 const addRig = (fleet: Fleet, name: string): Promise<FleetWorker> =>
   fleet.addIdleWorker({ name, agent: multiNode });
-// The part of a report with which a worker announces that its trainer can start.
+// Creates the report fields by which a worker announces that its trainer can start.
 const ready = (address: string | null, port = 29_500) => ({ ready: { address, port } });
 const nodesOf = (fleet: Fleet, id: JobId) => fleet.job(id).attempts.at(-1)?.nodes ?? [];
 const statesOf = (fleet: Fleet, id: JobId) => nodesOf(fleet, id).map(({ state }) => state);
@@ -24,7 +24,7 @@ async function offerToPair(options: Parameters<Fleet['submit']>[0] = {}) {
   return { fleet, first, second, jobId };
 }
 
-// Offers a job to two rigs and lets both train.
+// Offers a job to two rigs, and starts the training on both rigs.
 async function runPair(options?: Parameters<Fleet['submit']>[0]) {
   const pair = await offerToPair(options);
   const { fleet, first, second, jobId } = pair;
@@ -37,7 +37,7 @@ async function runPair(options?: Parameters<Fleet['submit']>[0]) {
 }
 
 describe('the dispatch of a job on two workers', () => {
-  test('waits until two workers are idle, and offers one attempt to both', async () => {
+  test('waits until two workers are idle, and offers the same attempt to both workers', async () => {
     const fleet = await openFleet();
     const first = await addRig(fleet, 'rig-1');
     const { jobId } = await fleet.submit(onTwo);
@@ -56,7 +56,7 @@ describe('the dispatch of a job on two workers', () => {
     expect(second.view()).toMatchObject({ status: 'busy', current_job_id: jobId });
   });
 
-  test('offers the job to no worker whose agent cannot train together with others', async () => {
+  test('does not offer a job on two workers to an agent without multi-node support', async () => {
     const fleet = await openFleet();
     const rigs = [await fleet.addIdleWorker(), await fleet.addIdleWorker()];
     await addRig(fleet, 'rig-3');
@@ -65,7 +65,7 @@ describe('the dispatch of a job on two workers', () => {
     expect(rigs.flatMap(rig => rig.commandsOf('job_submit'))).toEqual([]);
   });
 
-  test('reserves an idle worker for the job while the second worker is busy', async () => {
+  test('reserves an idle worker for a job on two workers while the second worker is busy', async () => {
     const fleet = await openFleet();
     const busy = await addRig(fleet, 'rig-1');
     const running = await fleet.runJob(busy);
@@ -80,7 +80,7 @@ describe('the dispatch of a job on two workers', () => {
     expect(fleet.job(single).status).toBe('pending');
   });
 
-  test('reserves no worker when too few others are online', async () => {
+  test('reserves no worker for a job on two workers when too few workers are online', async () => {
     const fleet = await openFleet();
     const rig = await addRig(fleet, 'rig-1');
     const otherRig = await addRig(fleet, 'rig-2');
@@ -90,7 +90,7 @@ describe('the dispatch of a job on two workers', () => {
     expect(fleet.job(jobId)).toMatchObject({ status: 'dispatched', worker_id: rig.id });
   });
 
-  test('lets a job with a higher priority take the reserved worker', async () => {
+  test('gives a reserved worker to a job with a higher priority', async () => {
     const fleet = await openFleet();
     await fleet.runJob(await addRig(fleet, 'rig-1'));
     const idle = await addRig(fleet, 'rig-2');
@@ -159,7 +159,7 @@ describe('one of two workers ends', () => {
     expect(valueOf(await second.report(jobId, 'completed'))).toEqual({ duplicate: true });
   });
 
-  test('ends the attempt on both workers when the second one fails, with its error', async () => {
+  test('ends the attempt on both workers with the error of the second worker when that worker fails', async () => {
     const { fleet, first, second, jobId } = await runPair({ retry_on: ['trainer_exit'] });
     valueOf(await second.report(jobId, 'failed', { exit_code: 3, error: 'CUDA error' }));
     expect(fleet.job(jobId).status).toBe('cancelling');
@@ -175,7 +175,7 @@ describe('one of two workers ends', () => {
     expect(fleet.trail(jobId)).toContain('job.node_ended');
   });
 
-  test('ends the attempt on the second worker when the first one fails', async () => {
+  test('ends the attempt on the second worker when the first worker fails', async () => {
     const { fleet, first, second, jobId } = await runPair();
     valueOf(await first.report(jobId, 'failed', { exit_code: 1 }));
     expect(fleet.job(jobId).status).toBe('failed');
@@ -232,7 +232,7 @@ describe('one of two workers ends', () => {
 });
 
 describe('stopping a job on two workers', () => {
-  test('sends a cancel to both workers, and ends the job when the first one confirms it', async () => {
+  test('sends a cancel to both workers, and ends the job when the first worker confirms the cancel', async () => {
     const { fleet, first, second, jobId } = await runPair();
     valueOf(await fleet.cancel(jobId));
     for (const rig of [first, second]) expect(rig.commandsOf('job_cancel')).toHaveLength(1);
@@ -245,7 +245,7 @@ describe('stopping a job on two workers', () => {
     expect(second.view().status).toBe('idle');
   });
 
-  test('stops both workers before the rendezvous, too', async () => {
+  test('stops both workers when the job is cancelled before the rendezvous', async () => {
     const { fleet, first, second, jobId } = await offerToPair();
     valueOf(await second.report(jobId, 'starting'));
     valueOf(await fleet.cancel(jobId));
@@ -288,7 +288,7 @@ describe('stopping a job on two workers', () => {
 });
 
 describe('a restart of the orchestrator', () => {
-  test('continues an attempt whose workers return', async () => {
+  test('continues an attempt on two workers after a restart when both workers return', async () => {
     const { fleet, first, second, jobId } = await runPair();
     await fleet.restart({ crash: true });
     for (const rig of [first, second]) {

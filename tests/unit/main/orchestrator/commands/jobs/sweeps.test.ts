@@ -28,7 +28,7 @@ test('submits a sweep once when two requests with the same idempotency key arriv
   expect(countSubmissions(fleet)).toBe(3);
 });
 
-test('keeps the idempotency keys of users apart, and forgets them after a day', async () => {
+test('keeps the idempotency keys of different users separate, and forgets a key after a day', async () => {
   const fleet = await openFleet();
   await fleet.orchestrator.jobs.sweep(request, ada, key);
   expect(valueOf(await fleet.orchestrator.jobs.sweep(request, bob, key)).isRepeat).toBe(false);

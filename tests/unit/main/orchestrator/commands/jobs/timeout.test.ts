@@ -53,7 +53,7 @@ describe.each([1, 2] as const)('timeout of an attempt (protocol %i)', protocol =
     },
   );
 
-  test('completes the job when the completion arrives after the stop request', async () => {
+  test('completes a timed-out job when its worker reports “completed” after the stop request', async () => {
     const { fleet, rig, job } = await start();
     await rig.run(job);
     await fleet.clock.advance(100_000);
@@ -77,7 +77,7 @@ describe.each([1, 2] as const)('timeout of an attempt (protocol %i)', protocol =
     expect(fleet.job(job)).toMatchObject({ status: 'failed', cause: 'timeout', attempt: 2 });
   });
 
-  test('fails a timed-out job of a silent worker at takeover instead of requeuing it', async () => {
+  test('fails a timed-out job of a silent worker at takeover instead of requeuing the job', async () => {
     const { fleet, rig, job } = await start();
     await rig.run(job);
     // The timeout passes after 100 s, before the heartbeat timeout of 120 s.
@@ -179,7 +179,7 @@ describe('elapsed time of an attempt', () => {
     expect(fleet.job(job).status).toBe('cancelling');
   });
 
-  test('does not stop a new attempt that starts at the deadline of the previous one', async () => {
+  test('does not stop a new attempt that starts at the deadline of the previous attempt', async () => {
     const fleet = await openFleet();
     const rig = await fleet.addIdleWorker();
     const job = await fleet.runJob(rig, { timeout_s: 100 });

@@ -22,7 +22,7 @@ async function openRunning(options: { readonly config?: object; readonly protoco
 }
 
 describe('requestAction', () => {
-  test('sends the action without signal or file, and records an event and an audit row', async () => {
+  test('sends the action to the worker without its signal or file, and records an event and an audit row', async () => {
     const { fleet, rig, job, request } = await openRunning();
     const { attempts } = fleet.job(job);
     expect(valueOf(await request('save'))).toMatchObject({
@@ -43,7 +43,7 @@ describe('requestAction', () => {
     });
   });
 
-  test('ignores a repeated action within five seconds, but not an action of another kind', async () => {
+  test('ignores a repeated action within five seconds, but not a different action', async () => {
     const { fleet, rig, request } = await openRunning();
     await request('save');
     const before = fleet.events.length;

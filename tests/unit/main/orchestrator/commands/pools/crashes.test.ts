@@ -1,11 +1,11 @@
-// Runs the same job many times. In each run, the orchestrator is killed at another point: before or after a
-// write to the database, or before or after a call of the engine.
+// Runs the same job many times, and kills the orchestrator at a different point in each run. The points are before and
+// after each write to the database and each call of the engine.
 import { expect, test } from 'vitest';
 import type { FleetPoint } from '../../../../../support/fleet.ts';
 import { createPoolFleet } from '../../../../../support/pool-fleet.ts';
 
 interface RunResult {
-  /** The number of points that the run has reached and at which the orchestrator could be killed. */
+  /** Number of points of the run at which the orchestrator can be killed. */
   readonly points: number;
   readonly launches: number;
   readonly status: string;
@@ -14,8 +14,8 @@ interface RunResult {
 }
 
 /**
- * Runs one job on an ordered machine until the machine has ended. Kills the orchestrator at the point with
- * this number, counted from 1; 0 kills it nowhere.
+ * Runs one job on an ordered machine until the machine has ended. Kills the orchestrator at the point `killAt`,
+ * counted from 1. With 0, the orchestrator is not killed.
  */
 async function run(killAt: number): Promise<RunResult> {
   let points = 0;
@@ -54,7 +54,7 @@ async function run(killAt: number): Promise<RunResult> {
   return result;
 }
 
-test('orders exactly one machine for a job and leaks none, no matter at which point the orchestrator is killed', async () => {
+test('orders exactly one machine for a job, and leaks no machine, wherever the orchestrator is killed', async () => {
   const expected = { launches: 1, status: 'completed', retries: 0, open: 0 };
   const { points: pointCount, ...resultWithoutKill } = await run(0);
   expect(resultWithoutKill).toEqual(expected);

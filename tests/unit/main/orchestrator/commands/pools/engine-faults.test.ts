@@ -16,7 +16,7 @@ import {
 } from '../../pool-fixture.ts';
 
 describe('machines whose workers never register', () => {
-  test('ends a machine whose worker does not register, and pauses the pool at the third in a row', async () => {
+  test('ends a machine whose worker does not register, and pauses the pool at the third such machine in a row', async () => {
     const pools = await openPool({ join_s: 600, max_launches: 1 });
     const { fleet, memory, habits, pool } = pools;
     habits.joinMs = null;
@@ -42,7 +42,7 @@ describe('machines whose workers never register', () => {
     expect(fleet.job(jobId).status).toBe('running');
   });
 
-  test('does not pause the pool when a worker registers between two that do not', async () => {
+  test('does not pause the pool when a worker registers between machines whose workers do not', async () => {
     const pools = await openPool({ join_s: 60, max_launches: 1, idle_s: 0 });
     const { fleet, habits, pool } = pools;
     for (const joinMs of [null, null, 1_000, null, null]) {
@@ -70,7 +70,7 @@ describe('refused orders', () => {
       if (memory.calls.launch > before) attemptTimes.push(seconds);
     }
     expect(memory.calls.launch).toBeLessThan(9);
-    // The delay doubles after each refusal. Its random part is up to a half. The loop above checks every 5 s.
+    // The delay doubles after each refusal. Up to half of the delay is random. The loop above checks every 5 s.
     for (let n = 1; n < attemptTimes.length; n += 1) {
       const delay = (attemptTimes[n] ?? 0) - (attemptTimes[n - 1] ?? 0);
       expect(delay).toBeGreaterThanOrEqual(15 * 2 ** (n - 1));
@@ -81,7 +81,7 @@ describe('refused orders', () => {
     expect(fleet.job(jobId).status).toBe('completed');
   });
 
-  test('counts simultaneous refusals of several orders as one', async () => {
+  test('counts simultaneous refusals of several orders as one refusal', async () => {
     const pools = await openPool({ max_launches: 8, max_waiting: 8 });
     const { fleet, memory } = pools;
     memory.onLaunch = () => ({ kind: 'refuse', scope: 'temporary', message: 'busy' });
@@ -115,7 +115,7 @@ describe('refused orders', () => {
     expect(fleet.job(jobId).status).toBe('completed');
   });
 
-  test('orders from another pool after a permanent refusal, until the pool is changed', async () => {
+  test('orders from another pool after a permanent refusal, until the refusing pool is changed', async () => {
     const pools = await openPoolFleet();
     const { fleet, memory } = pools;
     const strict = pools.addEngine('first');
@@ -133,7 +133,7 @@ describe('refused orders', () => {
 });
 
 describe('orders that the engine does not answer', () => {
-  test('does not order again when the unanswered launch exists', async () => {
+  test('does not repeat an unanswered order when its launch exists', async () => {
     const pools = await openPool();
     const { fleet, memory } = pools;
     memory.onLaunch = () => ({ kind: 'silent', createsAfterMs: 25_000, delayMs: 10_000 });
@@ -145,7 +145,7 @@ describe('orders that the engine does not answer', () => {
     expect(fleet.job(jobId).status).toBe('completed');
   });
 
-  test('orders again only after a list that starts 30 s later lacks the unanswered launch', async () => {
+  test('repeats an unanswered order only when a list that starts 30 s later lacks its launch', async () => {
     const pools = await openPool();
     const { fleet, memory } = pools;
     memory.onLaunch = () => ({ kind: 'silent', createsAfterMs: null, delayMs: 40_000 });
@@ -162,7 +162,7 @@ describe('orders that the engine does not answer', () => {
     expect(memory.orders.map(({ joinToken }) => joinToken)).toEqual(['tj_1', 'tj_2']);
   });
 
-  test('does not order again while lists fail', async () => {
+  test('does not repeat an unanswered order while lists fail', async () => {
     const pools = await openPool();
     const { fleet, memory } = pools;
     memory.onLaunch = () => ({ kind: 'silent', createsAfterMs: null, delayMs: 0 });
@@ -175,7 +175,7 @@ describe('orders that the engine does not answer', () => {
 });
 
 describe('lists of the engine', () => {
-  test('changes no launch while lists fail, and shows since when they fail', async () => {
+  test('changes no launch while lists fail, and shows since when the engine is unreachable', async () => {
     const pools = await openPool();
     const { fleet, memory, pool } = pools;
     const { jobId } = await fleet.submit(oneGpu);
@@ -198,7 +198,7 @@ describe('lists of the engine', () => {
     expect(memory.calls.launch).toBe(2);
   });
 
-  test('ends a launch that three lists in a row lack, and retries its job', async () => {
+  test('ends a launch that is missing from three lists in a row, and retries its job', async () => {
     const pools = await openPool({ max_launches: 1 }, { keepsEndedMs: 0 });
     const { fleet, memory } = pools;
     const { jobId } = await fleet.submit(oneGpu);
@@ -213,7 +213,7 @@ describe('lists of the engine', () => {
     expect(fleet.job(jobId)).toMatchObject({ status: 'completed', attempt: 2 });
   });
 
-  test('keeps a launch that only two lists in a row lack', async () => {
+  test('keeps a launch that is missing from only two lists in a row', async () => {
     const pools = await openPool();
     const { fleet, memory } = pools;
     await fleet.submit(oneGpu);
@@ -278,7 +278,7 @@ describe('machines that are taken away', () => {
     expect(launchOutcomes(pools)).toEqual(['finished', 'finished']);
   });
 
-  test('uses a retry when the job could not save', async () => {
+  test('uses a retry when a job could not save after the notice', async () => {
     const { pools, fleet, jobId } = await runUntilNotice(false);
     await fleet.clock.advance(10 * minuteMs);
     expect(fleet.job(jobId)).toMatchObject({ status: 'completed', attempt: 2 });
@@ -301,7 +301,7 @@ describe('machines that are taken away', () => {
     expect(fleet.job(jobId).status).toBe('completed');
   });
 
-  test('moves the job to the next machine and uses a retry when there was no notice', async () => {
+  test('moves a job to the next machine and uses a retry when its machine is preempted without a notice', async () => {
     const pools = await openPool({ max_launches: 1 });
     const { fleet, memory } = pools;
     const { jobId } = await fleet.submit(oneGpu);

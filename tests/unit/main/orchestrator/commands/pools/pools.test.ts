@@ -65,7 +65,7 @@ describe('ordering machines', () => {
     expect(memory.orders.map(({ joinToken }) => joinToken)).toEqual(['tj_1']);
   });
 
-  test('orders no machine for a job that is held, local, or too large for the pool', async () => {
+  test('orders no machine for a job that is too large for the pool, needs approval, or requires other labels', async () => {
     const pools = await openPool({ gpus: 2 });
     const { fleet, memory } = pools;
     await fleet.submit({ gpu_count: 4 });
@@ -75,7 +75,7 @@ describe('ordering machines', () => {
     expect(memory.calls.launch).toBe(0);
   });
 
-  test('gives workers the labels of the pool, so that jobs can require them', async () => {
+  test('gives workers the labels of the pool, so that jobs can require these labels', async () => {
     const pools = await openPool({ labels: { zone: 'moon' } });
     const { fleet } = pools;
     const { jobId } = await fleet.submit({
@@ -90,7 +90,7 @@ describe('ordering machines', () => {
     expect(fleet.job(other.jobId).status).toBe('running');
   });
 
-  test('orders a machine only after the job has waited for other workers', async () => {
+  test('orders a machine only after the job has waited for after_s seconds', async () => {
     const pools = await openPool({ after_s: 60 });
     const { fleet, memory } = pools;
     const { jobId } = await fleet.submit(oneGpu);
@@ -124,7 +124,7 @@ describe('limits of pools', () => {
     expect(jobCounts(pools)).toMatchObject({ completed: 6 });
   });
 
-  test('orders nothing for jobs that a limit of the queue holds back', async () => {
+  test('orders no machine for a job that a queue limit keeps pending', async () => {
     const pools = await openPool();
     const { fleet, memory } = pools;
     await fleet.orchestrator.queue.limit({ user_max_concurrent: 1 }, ada);
@@ -134,7 +134,7 @@ describe('limits of pools', () => {
     expect(memory.live()).toHaveLength(1);
   });
 
-  test('orders nothing until the next day once the GPU-hours are used', async () => {
+  test('orders no machine until the next day once the GPU-hours of the day are used', async () => {
     const pools = await openPool({ gpu_hours_per_day: 0.05, idle_s: 0, max_launches: 1 });
     const { fleet, memory, habits } = pools;
     habits.jobMs = 2 * minuteMs;
@@ -142,7 +142,7 @@ describe('limits of pools', () => {
     await fleet.clock.advance(5 * minuteMs);
     const { jobId } = await fleet.submit(oneGpu);
     await fleet.clock.advance(minuteMs);
-    // The machine of the first job ran the second one, too, and has ended.
+    // The machine of the first job ran the second job, too, and has ended.
     expect([memory.calls.launch, memory.live().length]).toEqual([1, 0]);
     expect(poolDetails(pools, jobId)).toEqual([
       'The pool has used 0.1 of 0.05 GPU-hours today (gpu_hours_per_day)',
@@ -154,7 +154,7 @@ describe('limits of pools', () => {
 });
 
 describe('a warm pool', () => {
-  test('keeps an idle machine, and orders a new machine when a job takes it', async () => {
+  test('keeps one machine of a warm pool idle, and orders a new machine when a job takes the idle machine', async () => {
     const pools = await openPool({ warm: 1, wall_time_s: 600_000 });
     const { fleet, memory } = pools;
     await fleet.clock.advance(20 * minuteMs);

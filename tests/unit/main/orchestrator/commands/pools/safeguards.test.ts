@@ -12,7 +12,7 @@ import {
   launchStates,
 } from '../../pool-fixture.ts';
 
-test('ends a launch within 10 s after the engine answers the order, if its job was cancelled meanwhile', async () => {
+test('ends a launch within 10 s after the engine accepts the order when the job was cancelled before', async () => {
   const pools = await openPool({}, { startMs: hourMs });
   const { fleet, memory } = pools;
   memory.onLaunch = () => ({ kind: 'accept', delayMs: 20_000 });
@@ -26,7 +26,7 @@ test('ends a launch within 10 s after the engine answers the order, if its job w
   expect(memory.live()).toEqual([]);
 });
 
-test('records a launch that the engine does not know as not found, and not as refused', async () => {
+test('records launch.not_found, not launch.refused, for a launch that the engine does not know', async () => {
   const { fleet, memory } = await openPool();
   memory.onLaunch = () => ({ kind: 'silent', createsAfterMs: null, delayMs: 1_000 });
   await fleet.submit(oneGpu);
@@ -36,7 +36,7 @@ test('records a launch that the engine does not know as not found, and not as re
   expect(types).not.toContain('launch.refused');
 });
 
-test('refuses a second test of a pool while the first one has a machine', async () => {
+test('refuses a second test of a pool while the launch of the first test is open', async () => {
   const pools = await openPool({}, { startMs: hourMs });
   const { orchestrator, clock } = pools.fleet;
   const first = valueOf(await orchestrator.pools.test(poolIdOf(pools), ada));
@@ -80,7 +80,7 @@ describe('a launch that waits after a temporary refusal', () => {
     return pools;
   };
 
-  test('ends the launch when the hours of the pool end, and orders a new launch when they begin', async () => {
+  test('ends the launch when the hours of the pool end, and orders a new launch when the hours begin again', async () => {
     // The clock of the tests starts at 12:00.
     const pools = await openRefused({ hours: { from: '11:00', to: '12:01' } });
     const { memory, fleet } = pools;
@@ -93,7 +93,7 @@ describe('a launch that waits after a temporary refusal', () => {
     expect(memory.orders.map(({ launchId }) => launchId)).toEqual(['l1', 'l2']);
   });
 
-  test('does not order the machine when the GPU-hours of the day are used', async () => {
+  test('does not order the machine again when the GPU-hours of the day are used', async () => {
     const pools = await openRefused({ gpu_hours_per_day: 1 });
     const { memory, fleet } = pools;
     const changes = { gpu_hours_per_day: 0 };

@@ -6,7 +6,7 @@ import { valueOf } from '../../../../../support/fleet-outcome.ts';
 import { createFleetWorker } from '../../../../../support/fleet-worker.ts';
 import { ada, type Fleet } from '../../../../../support/fleet.ts';
 
-/** Connects an idle local worker with this many GPUs. */
+/** Connects an idle local worker with `gpus` GPUs. */
 async function connectLocalWorker(fleet: Fleet, gpus: number) {
   const { workerId, token } = await fleet.orchestrator.workers.local('workstation');
   const worker = createFleetWorker({
@@ -35,7 +35,7 @@ const ineligibilityReasons = (fleet: Fleet, id: Parameters<Fleet['job']>[0]) =>
   valueOf(fleet.orchestrator.jobs.explain(id)).workers.flatMap(({ reasons }) => reasons);
 
 describe('GPU limit of the local machine', () => {
-  it('holds a local job that uses more GPUs until the limit is removed', async () => {
+  it('keeps a local job that needs more GPUs pending until the limit is removed', async () => {
     const { fleet, worker } = await openLocal();
     await limit(fleet, { local_gpu_max_concurrent: 1 });
     const { jobId, status } = await fleet.submit({ target: 'local', gpu_count: 2 });
@@ -118,7 +118,7 @@ describe('job limit of the local machine', () => {
 });
 
 describe('localAndWorkers', () => {
-  it('returns zeros without a local worker', async () => {
+  it('returns zeros for the local machine without a local worker', async () => {
     const fleet = await openFleet();
     expect(fleet.orchestrator.queue.localAndWorkers().local).toEqual({
       running_jobs: 0,
@@ -190,7 +190,7 @@ describe('gpuAllocation and localGpus', () => {
     });
   });
 
-  it('returns the load of several GPUs only when the agent reports each of them', async () => {
+  it('returns the load of several GPUs only when the agent reports each GPU separately', async () => {
     const { fleet, worker } = await openLocal(1);
     valueOf(await worker.beat(null, { gpu_utilization: 40 }));
     const { gpus, gpu_inventory: inventory } = fleet.orchestrator.queue.localGpus();
@@ -211,7 +211,7 @@ describe('gpuAllocation and localGpus', () => {
     ]);
   });
 
-  it('returns empty lists without a local worker', async () => {
+  it('returns empty GPU lists without a local worker', async () => {
     const fleet = await openFleet();
     expect(fleet.orchestrator.queue.localGpus()).toMatchObject({
       gpus: [],
@@ -227,7 +227,7 @@ describe('gpuAllocation and localGpus', () => {
 });
 
 describe('changing the limits', () => {
-  it("accepts the body from SimpleTuner's documentation", () => {
+  it("accepts the concurrency body from SimpleTuner's documentation", () => {
     const body = {
       max_concurrent: 10,
       user_max_concurrent: 3,
@@ -239,7 +239,7 @@ describe('changing the limits', () => {
     expect(ConcurrencyChange.parse(body)).toEqual(body);
   });
 
-  it('keeps limits that the change omits', async () => {
+  it('keeps limits that a change omits', async () => {
     const fleet = await openFleet();
     expect(ConcurrencyChange.parse({ local_gpu_max_concurrent: 6 })).toEqual({ local_gpu_max_concurrent: 6 });
     await limit(fleet, { local_gpu_max_concurrent: 6, local_job_max_concurrent: 2, max_concurrent: 5 });

@@ -22,7 +22,7 @@ async function openEnded() {
 }
 
 describe('deleting an ended job', () => {
-  test('removes the job and its data, and audits who deleted it', async () => {
+  test('removes a job and its data, and audits who deleted the job', async () => {
     const { fleet, rig, job } = await openEnded();
     expect(valueOf(await fleet.orchestrator.jobs.remove(job, bob))).toBe(job);
     await fleet.clock.settle();
@@ -58,7 +58,7 @@ describe('deleting an ended job', () => {
     },
   );
 
-  test('abandons a deleted job when a worker still runs it', async () => {
+  test('tells a worker to abandon a deleted job that the worker still runs', async () => {
     const { fleet, rig, job } = await openEnded();
     await fleet.orchestrator.jobs.remove(job, bob);
     expect(await rig.register({ currentJobId: job })).toMatchObject({ resume_job: null, abandon_job: job });
@@ -76,7 +76,7 @@ describe('deleting an ended job', () => {
     expect(fleet.audit().length).toBe(before);
   });
 
-  test('keeps the submission order of later jobs after the newest one is deleted', async () => {
+  test('keeps the submission order of later jobs after the newest job is deleted', async () => {
     const { fleet, job } = await openEnded();
     await fleet.orchestrator.jobs.remove(job, bob);
     const { jobId: first } = await fleet.submit({ gpu_count: 8 });

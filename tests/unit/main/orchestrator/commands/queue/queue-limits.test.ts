@@ -6,7 +6,7 @@ import { ada, bob, type Fleet } from '../../../../../support/fleet.ts';
 import type { FleetWorker } from '../../../../../support/fleet-worker.ts';
 import { lastRow } from '../../audit-rows.ts';
 
-// Opens a fleet with one idle rig and this number of further ones.
+// Opens a fleet with one idle rig and `more` further idle rigs.
 async function openRigs(more: number) {
   const fleet = await openFleet();
   const rig = await fleet.addIdleWorker();
@@ -30,7 +30,7 @@ async function limit(fleet: Fleet, limits: Parameters<Fleet['orchestrator']['que
 const liveJobIds = (fleet: Fleet): readonly JobId[] => fleet.store.liveJobs().map(({ id }) => id);
 
 describe('limit on all running jobs', () => {
-  test('holds jobs above the limit and dispatches them when a job ends', async () => {
+  test('keeps jobs above the limit pending, and dispatches the next job when a job ends', async () => {
     const { fleet, rigOf } = await openRigs(2);
     expect(await limit(fleet, { max_concurrent: 2 })).toMatchObject({
       max_concurrent: 2,
@@ -44,7 +44,7 @@ describe('limit on all running jobs', () => {
     expect(liveJobIds(fleet)).toEqual([second.jobId, third.jobId]);
   });
 
-  test('records an event and an audit row for a new limit, which survives a crash', async () => {
+  test('records an event and an audit row for a new limit, and keeps the limit after a crash', async () => {
     const { fleet, rigs } = await openRigs(1);
     await limit(fleet, { max_concurrent: 1, user_max_concurrent: 3 });
     await limit(fleet, { user_max_concurrent: null });
@@ -85,7 +85,7 @@ describe('limit on all running jobs', () => {
     expect(fleet.job(last).status).toBe('dispatched');
   });
 
-  test('dispatches held jobs immediately when the limit is raised or removed', async () => {
+  test('dispatches pending jobs immediately when the limit is raised or removed', async () => {
     const { fleet } = await openRigs(3);
     await limit(fleet, { max_concurrent: 0 });
     for (let n = 0; n < 4; n++) await fleet.submit();
@@ -96,7 +96,7 @@ describe('limit on all running jobs', () => {
     expect(liveJobIds(fleet)).toHaveLength(4);
   });
 
-  test('counts jobs that were running before a restart', async () => {
+  test('counts jobs from before a restart against the limit', async () => {
     const { fleet, rig } = await openRigs(0);
     const job = await fleet.runJob(rig);
     await limit(fleet, { max_concurrent: 1 });
@@ -110,7 +110,7 @@ describe('limit on all running jobs', () => {
 });
 
 describe('limit on the running jobs of each user', () => {
-  test('holds the jobs of a user at the limit, but not those of others', async () => {
+  test('keeps the jobs of a user at the limit pending, but not the jobs of other users', async () => {
     const { fleet, rigOf } = await openRigs(2);
     await limit(fleet, { user_max_concurrent: 1 });
     const first = await fleet.submit();
@@ -173,7 +173,7 @@ describe('pausing the queue', () => {
     expect(fleet.job(jobId)).toMatchObject({ status: 'pending', position: 1 });
   });
 
-  test('stores who paused the queue, when and why, and replaces this at the next pause', async () => {
+  test('stores who paused the queue, when and why, and replaces these facts at the next pause', async () => {
     const { fleet } = await openRigs(0);
     const paused = await fleet.orchestrator.queue.pause('power outage', bob);
     expect(paused.paused).toEqual({
@@ -204,7 +204,7 @@ describe('pausing the queue', () => {
     expect(fleet.job(jobId).status).toBe('pending');
   });
 
-  test('dispatches before the resume call returns, and records no event when the queue is not paused', async () => {
+  test('dispatches pending jobs before resume returns, and records no event when the queue is not paused', async () => {
     const { fleet, rigs } = await openRigs(1);
     await fleet.orchestrator.queue.pause(null, bob);
     const jobs = [await fleet.submit(), await fleet.submit()];
@@ -237,7 +237,7 @@ describe('pausing the queue', () => {
   });
 });
 
-test('dispatches nothing in process(), because every change dispatches by itself', async () => {
+test('returns 0 from process(), because every change has already dispatched', async () => {
   const { fleet } = await openRigs(0);
   await fleet.submit();
   await fleet.submit();

@@ -7,7 +7,7 @@ import { valueOf } from '../../../../../support/fleet-outcome.ts';
 import { ada, type Fleet } from '../../../../../support/fleet.ts';
 import type { Actor } from '../../../../../../main/orchestrator/ports/index.ts';
 
-/** Creates a token for a user of this team. */
+/** Creates a token for a user of `team`. Returns the user. */
 async function addUser(
   fleet: Fleet,
   name: string,
@@ -34,7 +34,7 @@ async function openTeams(options: { readonly storeFile?: string } = {}) {
 }
 
 describe('concurrency limit of a team', () => {
-  it('holds jobs of a team at its limit and names the limit as the reason', async () => {
+  it('keeps jobs of a team at its limit pending, and names the limit as the reason', async () => {
     const { fleet, nlp, vision } = await openTeams();
     await limit(fleet, { team_max_concurrent: 1 });
     for (let n = 0; n < 3; n++) await fleet.addIdleWorker();
@@ -81,7 +81,7 @@ describe('concurrency limit of a team', () => {
     });
   });
 
-  it("applies a team's own limit, or none, instead of the default", async () => {
+  it("prefers a team's own limit, also null for no limit, to the default limit of teams", async () => {
     const { fleet, nlp, vision } = await openTeams();
     await limit(fleet, { team_max_concurrent: 1, team_limits: { nlp: 2, vision: null } });
     for (let n = 0; n < 6; n++) await fleet.addIdleWorker();
@@ -99,7 +99,7 @@ describe('concurrency limit of a team', () => {
     ]);
   });
 
-  it('applies no team limit without fair share or to jobs without a team', async () => {
+  it('applies no team limit to jobs without a team, or when fair share is off', async () => {
     const { fleet, nlp } = await openTeams();
     await limit(fleet, { team_max_concurrent: 0 });
     await fleet.addIdleWorker();
@@ -131,11 +131,11 @@ describe('fair share', () => {
     expect(await startOrder({})).toEqual(['nlp', 'vision', 'nlp', 'vision', 'nlp', 'vision']);
   });
 
-  it('respects priority before fair share', async () => {
+  it('dispatches jobs by priority before fair share', async () => {
     expect(await startOrder({}, [30, 10])).toEqual(Array.from({ length: 6 }, () => 'nlp'));
   });
 
-  it('dispatches in submission order when fair share is off', async () => {
+  it('dispatches jobs in submission order when fair share is off', async () => {
     expect(await startOrder({ enable_fair_share: false })).toEqual(Array.from({ length: 6 }, () => 'nlp'));
   });
 
@@ -153,7 +153,7 @@ describe('fair share', () => {
 });
 
 describe('approval required by the queue', () => {
-  it('blocks every new job of the named users', async () => {
+  it('blocks every new job of the users in approval_required_for', async () => {
     const { fleet, nlp, vision } = await openTeams();
     await fleet.addIdleWorker();
     await limit(fleet, { approval_required_for: ['nina'] });
@@ -168,7 +168,7 @@ describe('approval required by the queue', () => {
     });
   });
 
-  it('blocks jobs of all users who may not manage the queue when set to *', async () => {
+  it('blocks the jobs of all users who may not manage the queue when approval_required_for is *', async () => {
     const { fleet, nlp } = await openTeams();
     const manager = await addUser(fleet, 'manager', null, ['queue.submit', 'queue.manage']);
     await limit(fleet, { approval_required_for: ['*'] });
@@ -178,7 +178,7 @@ describe('approval required by the queue', () => {
     expect(statuses).toEqual(['blocked', 'blocked', 'queued', 'queued']);
   });
 
-  it('blocks retries of the named users', async () => {
+  it('blocks retries by the users in approval_required_for', async () => {
     const { fleet, nlp } = await openTeams();
     const { jobId } = await fleet.submit({}, nlp);
     await fleet.cancel(jobId);
@@ -186,7 +186,7 @@ describe('approval required by the queue', () => {
     expect(valueOf(await fleet.orchestrator.jobs.retry(jobId, nlp)).status).toBe('blocked');
   });
 
-  it('audits who set the required approval', async () => {
+  it('audits who changed approval_required_for', async () => {
     const { fleet } = await openTeams();
     const limits = { approval_required_for: ['*', 'nina'], team_limits: { nlp: 2 } };
     expect(await limit(fleet, limits)).toMatchObject(limits);

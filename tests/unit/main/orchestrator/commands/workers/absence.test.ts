@@ -1,4 +1,5 @@
-// See docs/internals/semantics.md, section 5. T, the heartbeat timeout, is 120 s: two heartbeats count as two when they are at least 20 s apart.
+// See docs/internals/semantics.md, section 5. T, the heartbeat timeout, is 120 s. Two heartbeats without the job end the
+// attempt only when they are at least 20 s apart.
 import { describe, expect, test } from 'vitest';
 import type { JobId } from '../../../../../../protocol/ids.ts';
 import { openFleet } from '../../../../../support/fleet-bench.ts';
@@ -46,7 +47,7 @@ describe.each([1, 2] as const)('heartbeats without the job (protocol %i)', proto
       expect(rig.stream.ended).toBe(false);
     });
 
-    test('keeps the attempt when the worker names it between two heartbeats without it', async () => {
+    test('keeps the attempt when the worker names the job between two heartbeats without the job', async () => {
       const { fleet, rig, job } = await start();
       for (const [index, message] of ['heartbeat', 'report', 'registration', 'heartbeat'].entries()) {
         await rig.beat();
@@ -88,7 +89,7 @@ describe("heartbeats of Trainyard's agent without its job", () => {
     expect(refusalOf(await rig.report(job, 'running')).code).toBe('attempt_superseded');
   });
 
-  test('ends the attempt of a recovering job when its worker returns without it', async () => {
+  test('ends the attempt of a recovering job when its worker returns without the job', async () => {
     const fleet = await openFleet();
     const rig = await fleet.addIdleWorker();
     const job = await fleet.runJob(rig, { max_retries: 0 });
@@ -124,7 +125,7 @@ describe("heartbeats of Trainyard's agent without its job", () => {
     expect(await fleet.submit()).toMatchObject({ workerId: rig.id });
   });
 
-  test('does not count a report about another job as contact about this one', async () => {
+  test('ends the attempt even when a report about another job arrives between two heartbeats without the job', async () => {
     const fleet = await openFleet();
     const rig = await fleet.addIdleWorker();
     const former = await fleet.runJob(rig);
@@ -138,7 +139,7 @@ describe("heartbeats of Trainyard's agent without its job", () => {
     expect(fleet.job(job)).toMatchObject({ status: 'failed', cause: 'worker_lost' });
   });
 
-  test('keeps an open offer although the heartbeats do not name it', async () => {
+  test('keeps an open offer although the heartbeats do not name the offered job', async () => {
     const fleet = await openFleet();
     const rig = await fleet.addIdleWorker();
     const { jobId } = await fleet.submit();
@@ -164,7 +165,7 @@ describe('heartbeats of the published agent without its job', () => {
     return { fleet, rig, job };
   };
 
-  test('ends the stream to make the published agent register, and keeps its job meanwhile', async () => {
+  test('ends the stream to make the published agent register, and keeps its job until then', async () => {
     const { fleet, rig, job } = await start();
     expect(rig.stream.ended).toBe(true);
     expect(fleet.job(job)).toMatchObject({ status: 'running', attempt: 1 });
@@ -185,7 +186,7 @@ describe('heartbeats of the published agent without its job', () => {
     expect(fleet.job(job)).toMatchObject({ status: 'failed', cause: 'worker_lost' });
   });
 
-  test('ends the stream again when the published agent reopens it without registering', async () => {
+  test('ends the stream again when the published agent reopens the stream without registering', async () => {
     const { fleet, rig } = await start();
     await rig.openStream();
     await rig.beat();

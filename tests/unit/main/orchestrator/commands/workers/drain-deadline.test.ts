@@ -55,7 +55,7 @@ describe.each([1, 2] as const)('drain deadline (protocol %i)', protocol => {
     },
   );
 
-  test('completes the job when its completion arrives after the deadline', async () => {
+  test('completes the job when its worker reports “completed” after the drain deadline', async () => {
     const { fleet, rig, job } = await start();
     await fleet.drain(rig, { deadlineMs: 10_000 });
     await fleet.clock.advance(10_000);
@@ -63,7 +63,7 @@ describe.each([1, 2] as const)('drain deadline (protocol %i)', protocol => {
     expect(fleet.job(job).status).toBe('completed');
   });
 
-  test('takes the job over at the takeover time when its worker is silent, and counts that as a loss', async () => {
+  test('takes the job of a silent worker over at the takeover time, with the cause worker_lost', async () => {
     const { fleet, rig, job } = await start();
     await fleet.drain(rig, { deadlineMs: 130_000 });
     await fleet.clock.advance(takeoverMs - 1);
@@ -72,7 +72,7 @@ describe.each([1, 2] as const)('drain deadline (protocol %i)', protocol => {
     expect(fleet.job(job)).toMatchObject({ status: 'failed', cause: 'worker_lost' });
   });
 
-  test('stops the job when its silent worker returns after the deadline', async () => {
+  test('stops the job when its silent worker returns after the drain deadline', async () => {
     const { fleet, rig, job } = await start();
     await fleet.drain(rig, { deadlineMs: 130_000 });
     await fleet.clock.advance(140_000);
@@ -120,7 +120,7 @@ describe('drain deadline after a restart', () => {
     ['back', -hourMs, 60_000],
     ['back by years', -10_000 * hourMs, 60_000],
   ])(
-    'limits the remaining time to the whole deadline when the wall clock is set %s',
+    'limits the remaining time of a drain to its whole deadline when the wall clock is set %s',
     async (_case, ms, deadlineMs) => {
       const fleet = await openFleet();
       const rig = await fleet.addIdleWorker();
@@ -136,7 +136,7 @@ describe('drain deadline after a restart', () => {
     },
   );
 
-  test('stops the job immediately when the deadline passed during the downtime', async () => {
+  test('stops the job immediately when the drain deadline passed during the downtime', async () => {
     const fleet = await openFleet();
     const rig = await fleet.addIdleWorker();
     const job = await fleet.runJob(rig);
@@ -148,7 +148,7 @@ describe('drain deadline after a restart', () => {
 });
 
 describe('draining a worker again', () => {
-  test('restarts the deadline from the newest request', async () => {
+  test('counts the drain deadline from the newest request', async () => {
     const fleet = await openFleet();
     const rig = await fleet.addIdleWorker();
     const job = await fleet.runJob(rig);
@@ -166,7 +166,7 @@ describe('draining a worker again', () => {
     expect(fleet.trail(rig.id).filter(type => type === 'worker.draining')).toHaveLength(3);
   });
 
-  test('keeps the deadline when the new request has none', async () => {
+  test('keeps the drain deadline when the new request has no deadline', async () => {
     const fleet = await openFleet();
     const rig = await fleet.addIdleWorker();
     const job = await fleet.runJob(rig);
@@ -176,7 +176,7 @@ describe('draining a worker again', () => {
     expect(fleet.job(job).status).toBe('cancelling');
   });
 
-  test('keeps the first reason when the new request has none', async () => {
+  test('keeps the first drain reason when the new request has no reason', async () => {
     const fleet = await openFleet();
     const rig = await fleet.addIdleWorker();
     await fleet.drain(rig, { reason: 'new disk' });
@@ -185,7 +185,7 @@ describe('draining a worker again', () => {
 });
 
 describe('undraining a worker', () => {
-  test('cancels the deadline when the worker is undrained', async () => {
+  test('cancels the drain deadline when the worker is undrained', async () => {
     const fleet = await openFleet();
     const rig = await fleet.addIdleWorker();
     const job = await fleet.runJob(rig);
@@ -196,7 +196,7 @@ describe('undraining a worker', () => {
     expect(rig.view()).toMatchObject({ status: 'busy', drain: null });
   });
 
-  test('keeps the job running when the worker is undrained exactly at the deadline', async () => {
+  test('keeps the job running when the worker is undrained exactly at the drain deadline', async () => {
     const fleet = await openFleet();
     const rig = await fleet.addIdleWorker();
     const job = await fleet.runJob(rig);
@@ -221,7 +221,7 @@ describe('undraining a worker', () => {
   });
 });
 
-test('cancels the job when a user cancels it after the deadline stopped it', async () => {
+test('cancels a job, instead of requeuing it, when a user cancels the job after the drain deadline', async () => {
   const fleet = await openFleet();
   const rig = await fleet.addIdleWorker();
   const job = await fleet.runJob(rig);
@@ -232,7 +232,7 @@ test('cancels the job when a user cancels it after the deadline stopped it', asy
   expect(fleet.job(job)).toMatchObject({ status: 'cancelled', attempt: 1 });
 });
 
-test('shuts an ephemeral worker down after its job was requeued', async () => {
+test('shuts an ephemeral worker down after the drain deadline has requeued its job', async () => {
   const fleet = await openFleet();
   const rig = await fleet.addIdleWorker({ type: 'ephemeral' });
   const job = await fleet.runJob(rig);

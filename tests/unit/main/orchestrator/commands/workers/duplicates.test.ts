@@ -36,7 +36,7 @@ describe.each(otherAgents)('registering %s (protocol %i)', (_title, protocol, ot
     expect(fleet.job(job).status).toBe('completed');
   });
 
-  test('records an event and an audit row with the address of the duplicate, and shows it', async () => {
+  test('records an event and an audit row with the address of the duplicate, and shows the duplicate', async () => {
     const { fleet, rig } = await openWithFirst();
     await rig.tryRegister({ host: 'intruder', address: '10.6.6.6', ...otherAgent });
     const { host = 'intruder', address = '10.6.6.6' } = otherAgent;
@@ -54,7 +54,7 @@ describe.each(otherAgents)('registering %s (protocol %i)', (_title, protocol, ot
     expect(rig.view().duplicate).toMatchObject({ at: '2026-01-01T12:00:01.000Z' });
   });
 
-  test('does not count the attempts of a duplicate as contact', async () => {
+  test('does not count the registrations of a duplicate as contact', async () => {
     const { fleet, rig } = await openWithFirst();
     for (let seconds = 0; seconds < 44; seconds += 4) {
       await fleet.clock.advance(4_000);
@@ -66,7 +66,7 @@ describe.each(otherAgents)('registering %s (protocol %i)', (_title, protocol, ot
   });
 
   test.each([presenceMs, presenceMs + 1, 119_999])(
-    'accepts a second instance when the first was silent for %d ms',
+    'accepts a second instance when the first instance was silent for %d ms',
     async ms => {
       const { fleet, rig } = await openWithFirst();
       await fleet.clock.advance(ms);
@@ -76,7 +76,7 @@ describe.each(otherAgents)('registering %s (protocol %i)', (_title, protocol, ot
     },
   );
 
-  test('treats the second instance as the first one after it is accepted', async () => {
+  test('rejects the first instance as a duplicate after the second instance was accepted', async () => {
     const { fleet, rig } = await openWithFirst();
     await fleet.clock.advance(presenceMs);
     await rig.register(otherAgent);
@@ -87,7 +87,7 @@ describe.each(otherAgents)('registering %s (protocol %i)', (_title, protocol, ot
   test.each<[string, 'goodbye' | 'silence']>([
     ['disconnected', 'goodbye'],
     ['is offline', 'silence'],
-  ])('accepts a second instance once the first %s', async (_case, reason) => {
+  ])('accepts a second instance once the first instance %s', async (_case, reason) => {
     const { fleet, rig } = await openWithFirst();
     if (reason === 'goodbye') await rig.disconnect();
     else await fleet.clock.advance(120_000);
@@ -114,7 +114,7 @@ describe.each(otherAgents)('registering %s (protocol %i)', (_title, protocol, ot
     expect(refusalOf(second).code).toBe('duplicate_registration');
   });
 
-  test('accepts a second instance after a restart if the first has not reconnected yet', async () => {
+  test('accepts a second instance after a restart if the first instance has not reconnected yet', async () => {
     const { fleet, rig } = await openWithFirst();
     await fleet.restart({ crash: true });
     await rig.connect(otherAgent);

@@ -49,7 +49,7 @@ test('offers no job to a worker with a missing GPU, and explains why, until two 
   expect(rig.view().gpu_troubles).toEqual([]);
 });
 
-test('dispatches the job to another worker while one has a GPU problem', async () => {
+test('dispatches a job to another worker while one worker has a GPU problem', async () => {
   const fleet = await openFleet();
   const faultyRig = await fleet.addIdleWorker();
   const soundRig = await fleet.addIdleWorker();
@@ -133,7 +133,7 @@ describe('GPU problems in a registration', () => {
     expect(gpuEvents(fleet, rig)).toEqual(['worker.gpu_trouble']);
   });
 
-  test('keeps a known GPU problem when a restarted agent does not report it at registration', async () => {
+  test('keeps a known GPU problem when a restarted agent registers without GPU problems', async () => {
     const fleet = await openFleet();
     const rig = await fleet.addIdleWorker();
     await report(rig, held);
@@ -145,7 +145,7 @@ describe('GPU problems in a registration', () => {
     expect(rig.commandsOf('job_submit')).toHaveLength(1);
   });
 
-  test('ends a GPU problem when an older agent registers that cannot report it', async () => {
+  test('ends a GPU problem when an older agent registers that cannot report GPU problems', async () => {
     const fleet = await openFleet();
     const rig = await fleet.addIdleWorker({ agent: { gpuTroubles: [missing] } });
     expect(rig.view().gpu_troubles).toEqual([missing]);
@@ -167,7 +167,7 @@ test('dispatches nothing to a worker with a known GPU problem after a restart', 
 });
 
 describe('GpuTroublePolicy', () => {
-  test('dispatches immediately when the policy is switched off for the kind of problem', async () => {
+  test('dispatches a job immediately when the policy is switched off for the kind of GPU problem', async () => {
     const fleet = await openFleet();
     const rig = await fleet.addIdleWorker();
     await report(rig, held);
@@ -179,7 +179,7 @@ describe('GpuTroublePolicy', () => {
     expect(rig.view().gpu_troubles).toEqual([held]);
   });
 
-  test('holds jobs back again when the policy is switched on', async () => {
+  test('keeps jobs pending again when the policy is switched on', async () => {
     const fleet = await openFleet();
     const rig = await fleet.addIdleWorker();
     fleet.orchestrator.lifecycle.holdBackFor({ missing: false, errors: false, held: false });
@@ -227,7 +227,7 @@ test.each<[string, unknown, readonly GpuTrouble[]]>([
     [null, 7, { gpu: -1, kind: 'held', detail: '' }, { gpu: 0, kind: 'tired', detail: '' }],
     [],
   ],
-  ['a valid entry among invalid ones', [{ gpu: '0', kind: 'held' }, missing], [missing]],
+  ['a valid entry among invalid entries', [{ gpu: '0', kind: 'held' }, missing], [missing]],
   [
     'a detail that is too long and has control characters',
     [{ ...missing, detail: `a\nb\u202e${'x'.repeat(500)}` }],

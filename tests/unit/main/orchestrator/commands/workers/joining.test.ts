@@ -18,7 +18,7 @@ const join = async (fleet: Fleet, joinToken: string, token: string) => {
   return outcome;
 };
 
-/** Returns for each token whether it authenticates this worker. */
+/** Returns, for each token, whether the token authenticates the worker. */
 const authenticates = (fleet: Fleet, rig: FleetWorker, ...tokens: readonly string[]): readonly boolean[] =>
   tokens.map(token => fleet.orchestrator.workers.byTokenHash(hashOf(token)) === rig.id);
 
@@ -26,7 +26,7 @@ const invalid = { code: 'join_token_invalid' };
 const used = { code: 'join_token_used' };
 
 describe('a join token', () => {
-  test('shows when a join token expires, and changes nothing before its use', async () => {
+  test('returns the expiry of a join token, and does not change the worker before the token is used', async () => {
     const fleet = await openFleet();
     const rig = await fleet.addIdleWorker({ name: 'rig-1', type: 'ephemeral' });
     const issuedToken = valueOf(await fleet.orchestrator.workers.createJoinToken(rig.id, 60_000, ada));
@@ -41,7 +41,7 @@ describe('a join token', () => {
     expect(rig.stream.ended).toBe(false);
   });
 
-  test("replaces the worker's token by that of the joining machine, and closes the worker's stream", async () => {
+  test("replaces the worker's token with the token of the joining machine, and closes the worker's stream", async () => {
     const fleet = await openFleet();
     const rig = await fleet.addIdleWorker({ name: 'rig-1' });
     const otherRig = await fleet.addIdleWorker();
@@ -177,7 +177,7 @@ describe('a join token', () => {
 
 describe('the machine that joined', () => {
   test.each([1, 2] as const)(
-    'accepts the joined machine instead of the one with the old token (protocol %i)',
+    'accepts the joined machine instead of the machine with the old token (protocol %i)',
     async protocol => {
       const fleet = await openFleet();
       const rig = await fleet.addIdleWorker({ agent: { protocol, host: 'old' } });

@@ -5,7 +5,7 @@ import { refusalOf } from '../../../../../support/fleet-outcome.ts';
 import { ada } from '../../../../../support/fleet.ts';
 
 describe('an ephemeral worker', () => {
-  test('tells an ephemeral worker to shut down after its job, and offers it no other', async () => {
+  test('tells an ephemeral worker to shut down after its job, and offers the worker no other job', async () => {
     const fleet = await openFleet();
     const rig = await fleet.addIdleWorker({ type: 'ephemeral' });
     const job = await fleet.runJob(rig);
@@ -40,7 +40,7 @@ describe('an ephemeral worker', () => {
     expect(rig.commandsOf('shutdown')).toHaveLength(1);
   });
 
-  test('offers an ephemeral worker another job when it did not claim the first', async () => {
+  test('offers an ephemeral worker a job again when the worker did not claim the first offer', async () => {
     const fleet = await openFleet();
     const rig = await fleet.addIdleWorker({ type: 'ephemeral' });
     const { jobId } = await fleet.submit();
@@ -49,7 +49,7 @@ describe('an ephemeral worker', () => {
     expect(rig.lastOffer()).toMatchObject({ job_id: jobId, attempt_id: 'a_2' });
   });
 
-  test('does not shut an ephemeral worker down when it resumes an earlier job', async () => {
+  test('does not shut an ephemeral worker down when the worker resumes an earlier job', async () => {
     const fleet = await openFleet();
     const rig = await fleet.addIdleWorker({ type: 'ephemeral' });
     const { jobId: first } = await fleet.submit();
@@ -69,7 +69,7 @@ describe('an ephemeral worker', () => {
     expect(rig.stream.commands).toEqual([{ type: 'shutdown', reason: 'job_done' }]);
   });
 
-  test('dispatches to an ephemeral worker again after it left and restarted', async () => {
+  test('dispatches a job to an ephemeral worker that left and started again', async () => {
     const fleet = await openFleet();
     const rig = await fleet.addIdleWorker({ type: 'ephemeral' });
     await rig.report(await fleet.runJob(rig), 'completed');
@@ -183,7 +183,7 @@ describe('draining a worker', () => {
     expect(fleet.job(jobId).status).toBe('running');
   });
 
-  test('dispatches to a worker immediately after its drain is undone', async () => {
+  test('dispatches a job to a worker immediately after the worker is undrained', async () => {
     const fleet = await openFleet();
     const rig = await fleet.addIdleWorker();
     await fleet.drain(rig);

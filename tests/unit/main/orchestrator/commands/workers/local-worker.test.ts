@@ -15,7 +15,7 @@ const openLocalWorker = async (fleet: Fleet, host = 'workstation') => {
 const lastAuditRow = (fleet: Fleet, type: string) => fleet.audit().findLast(row => row.type === type);
 
 describe('the local worker', () => {
-  test('creates the local worker once and keeps it', async () => {
+  test('creates the local worker once, and returns the same worker later', async () => {
     const fleet = await openFleet({ runsLocally: true });
     const first = await openLocalWorker(fleet);
     expect(valueOf(fleet.orchestrator.workers.get(first.workerId))).toMatchObject({
@@ -34,7 +34,7 @@ describe('the local worker', () => {
     expect(fleet.orchestrator.workers.list(undefined)).toHaveLength(1);
   });
 
-  test('issues a new token on each start and invalidates the previous one', async () => {
+  test('issues a new token for the local worker on each start, and invalidates the previous token', async () => {
     const fleet = await openFleet({ runsLocally: true });
     const first = await openLocalWorker(fleet);
     await fleet.restart();
@@ -73,7 +73,7 @@ describe('the local worker', () => {
 describe('jobs with target local', () => {
   const request = SubmitRequest.parse({ config: {}, target: 'local' });
 
-  test('refuses a local job when no local worker runs, even if one did before', async () => {
+  test('refuses a local job while the local worker is switched off, even if its record exists', async () => {
     const fleet = await openFleet();
     const refusal = {
       ok: false,

@@ -52,7 +52,7 @@ test('accepts a late report “failed” after “cancelled” without changing 
   expect(fleet.job(second).status).toBe('starting');
 });
 
-test('neither shortens nor extends the cooldown when a job is submitted during it', async () => {
+test('does not change the length of a cooldown when a job is submitted during the cooldown', async () => {
   const fleet = await openFleet();
   const rig = await fleet.addIdleWorker({ agent: { protocol: 1 } });
   const first = await fleet.runJob(rig);
@@ -87,7 +87,7 @@ test.each([
   },
 );
 
-test('waits 500 ms after the report “cancelled” about a job that nobody stopped', async () => {
+test('waits 500 ms after the report “cancelled” about a job without a stop request', async () => {
   const fleet = await openFleet();
   const rig = await fleet.addIdleWorker({ agent: { protocol: 1 } });
   const first = await fleet.runJob(rig, { max_retries: 0 });
@@ -131,7 +131,7 @@ test('starts a cooldown after a report about a deleted job', async () => {
 });
 
 describe('an offer in flight when the stop of an earlier job is reported', () => {
-  // Opens a fleet whose worker has failed one job and was just offered the next one.
+  // Opens a fleet whose worker has failed one job and was just offered the next job.
   const openWithOffer = async () => {
     const fleet = await openFleet();
     const rig = await fleet.addIdleWorker({ agent: { protocol: 1 } });
@@ -144,7 +144,7 @@ describe('an offer in flight when the stop of an earlier job is reported', () =>
     return { fleet, rig, countOffers, reportFirstCancelled: () => rig.report(first, 'cancelled') };
   };
 
-  test('repeats the offer after the cooldown', async () => {
+  test('repeats an offer only after the cooldown', async () => {
     const { fleet, rig, countOffers, reportFirstCancelled } = await openWithOffer();
     await fleet.clock.advance(14_900);
     await reportFirstCancelled();
@@ -176,7 +176,7 @@ describe('an offer in flight when the stop of an earlier job is reported', () =>
 });
 
 test.each(['heartbeat', 'registration'] as const)(
-  'starts a cooldown of 500 ms after a %s that names a job which the worker lost',
+  'starts a cooldown of 500 ms after a %s that names a job that was taken over',
   async message => {
     const fleet = await openFleet();
     const rig = await fleet.addIdleWorker({ agent: { protocol: 1 } });

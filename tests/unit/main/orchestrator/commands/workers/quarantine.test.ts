@@ -10,7 +10,7 @@ const trialDelayMs = 600_000;
 const hourMs = 3_600_000;
 const startFailure = { cause: 'start_failed', error: 'no python' } as const;
 
-/** Submits a job, starts it on the worker, and lets it fail after `runsMs` with this report. */
+/** Runs a job on the worker, and fails the job with `report` after `runsMs`. */
 async function fail(
   fleet: Fleet,
   rig: FleetWorker,
@@ -37,7 +37,7 @@ const unquarantine = async (fleet: Fleet, rig: FleetWorker) => {
   return view;
 };
 
-/** Creates a worker that is quarantined after three jobs. */
+/** Creates a worker that is quarantined after three failed jobs. */
 async function openQuarantined(options: { readonly storeFile?: string } = {}) {
   const fleet = await openFleet(options);
   const rig = await fleet.addIdleWorker();
@@ -46,7 +46,7 @@ async function openQuarantined(options: { readonly storeFile?: string } = {}) {
 }
 
 describe('three different jobs in a row that fail to start', () => {
-  test('quarantines the worker, records it and dispatches no more jobs to it', async () => {
+  test('quarantines the worker, records the quarantine, and dispatches no more jobs to the worker', async () => {
     const { fleet, rig } = await openQuarantined();
     expect(rig.view()).toMatchObject({
       status: 'idle',
@@ -68,7 +68,7 @@ describe('three different jobs in a row that fail to start', () => {
     expect(rig.commandsOf('job_submit')).toHaveLength(3);
   });
 
-  test('counts jobs that die by a signal within a minute', async () => {
+  test('counts jobs that a signal ends within a minute', async () => {
     const fleet = await openFleet();
     const rig = await fleet.addIdleWorker();
     await fail(fleet, rig);
@@ -79,14 +79,14 @@ describe('three different jobs in a row that fail to start', () => {
 
   test.each<[string, (fleet: Fleet, rig: FleetWorker) => Promise<unknown>]>([
     ['failed with an exit code', (fleet, rig) => fail(fleet, rig, { exit_code: 1 })],
-    ['died by a signal after a minute', (fleet, rig) => fail(fleet, rig, { signal: 'SIGSEGV' }, 60_000)],
+    ['was ended by a signal after a minute', (fleet, rig) => fail(fleet, rig, { signal: 'SIGSEGV' }, 60_000)],
     [
       'completed',
       async (fleet, rig) => {
         await rig.report(await fleet.runJob(rig), 'completed');
       },
     ],
-  ])('starts counting again when a job in between %s', async (_case, runJobBetween) => {
+  ])('resets the count of failures when a job in between %s', async (_case, runJobBetween) => {
     const fleet = await openFleet();
     const rig = await fleet.addIdleWorker();
     for (let n = 0; n < 2; n++) await fail(fleet, rig);
@@ -120,7 +120,7 @@ describe('three different jobs in a row that fail to start', () => {
     expect(rigs.map(rig => rig.view().status_reason)).toEqual([null, null]);
   });
 
-  test('remembers the failures across a restart', async () => {
+  test('keeps the count of failures across a restart', async () => {
     const fleet = await openFleet();
     const rig = await fleet.addIdleWorker();
     for (let n = 0; n < 2; n++) await fail(fleet, rig);
@@ -149,7 +149,7 @@ describe('a single job that fails to start', () => {
 });
 
 describe('the trial job after ten minutes', () => {
-  test('dispatches one trial job after ten minutes and no second one', async () => {
+  test('dispatches one trial job after ten minutes, and no second job', async () => {
     const { fleet, rig } = await openQuarantined();
     const [first, second] = [(await fleet.submit()).jobId, (await fleet.submit()).jobId];
     await advanceInContact(fleet, trialDelayMs - 1, rig);
@@ -183,7 +183,7 @@ describe('the trial job after ten minutes', () => {
     ['the next job', false],
     ['a job that failed here before', true],
   ])(
-    'extends the quarantine by ten minutes when the trial job fails to start: %s',
+    'extends the quarantine by ten minutes when the trial job (%s) fails to start',
     async (_case, isSameJob) => {
       const fleet = await openFleet();
       const rig = await fleet.addIdleWorker();
@@ -207,7 +207,7 @@ describe('the trial job after ten minutes', () => {
     },
   );
 
-  test('dispatches another trial job when the first reveals nothing about the worker', async () => {
+  test('dispatches another trial job when the first trial job reveals nothing about the worker', async () => {
     const { fleet, rig } = await openQuarantined();
     await advanceInContact(fleet, trialDelayMs, rig);
     await fail(fleet, rig, { cause: 'rejected' });
@@ -243,7 +243,7 @@ describe('the trial job after ten minutes', () => {
 });
 
 describe('unquarantining a worker', () => {
-  test('ends the quarantine and dispatches immediately', async () => {
+  test('ends the quarantine, and dispatches a pending job immediately', async () => {
     const { fleet, rig } = await openQuarantined();
     const { jobId } = await fleet.submit();
     expect(await unquarantine(fleet, rig)).toMatchObject({ status: 'busy', quarantine: null });
@@ -254,7 +254,7 @@ describe('unquarantining a worker', () => {
     });
   });
 
-  test('resets the count of failures', async () => {
+  test('resets the count of failures when a worker is unquarantined', async () => {
     const { fleet, rig } = await openQuarantined();
     await unquarantine(fleet, rig);
     for (let n = 0; n < 2; n++) await fail(fleet, rig);
@@ -265,7 +265,7 @@ describe('unquarantining a worker', () => {
     expect(await fleet.submit()).toMatchObject({ workerId: null });
   });
 
-  test('changes nothing for a worker that is not quarantined', async () => {
+  test('changes nothing for a worker that is not quarantined, and returns worker_not_found for an unknown worker', async () => {
     const fleet = await openFleet();
     const rig = await fleet.addIdleWorker();
     const seq = fleet.orchestrator.lifecycle.lastSeq();

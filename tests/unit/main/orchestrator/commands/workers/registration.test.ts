@@ -10,7 +10,7 @@ test("keeps the admin's name of a worker and shows the agent's name as its host"
   expect(rig.view()).toMatchObject({ name: 'big-rig', host: 'ip-10-0-0-7' });
 });
 
-test("prefers the admin's labels to the agent's, key by key", async () => {
+test("prefers each label of the admin to the agent's label with the same key", async () => {
   const fleet = await openFleet();
   const rig = await fleet.addWorker({ labels: { team: 'nlp', zone: 'eu' } });
   await rig.register({ labels: { team: 'vision', disk: 'nvme' } });
@@ -20,7 +20,7 @@ test("prefers the admin's labels to the agent's, key by key", async () => {
 test.each([
   ['missing', undefined],
   ['empty', {}],
-])('keeps all labels when a registration has a label set that is %s', async (_case, labels) => {
+])('keeps all labels of a worker when the labels of its registration are %s', async (_case, labels) => {
   const fleet = await openFleet();
   const rig = await fleet.addWorker({ labels: { team: 'nlp' } });
   await rig.register({ labels: { disk: 'nvme' } });
@@ -46,7 +46,7 @@ test('replaces the capabilities of a worker at every registration', async () => 
   expect(rig.view()).toMatchObject({ gpu_count: 1, protocol: 1 });
 });
 
-test('lets the agent decide whether it leaves after a job, and keeps the worker type', async () => {
+test('lets the agent decide whether the worker leaves after a job, and keeps the worker type', async () => {
   const fleet = await openFleet();
   const rig = await fleet.addWorker({ type: 'persistent' });
   await rig.connect({ persistent: false });
@@ -89,7 +89,7 @@ test('counts a heartbeat with an unknown status as contact and changes nothing',
   expect(rig.view()).toMatchObject({ status: 'idle', last_contact_age_s: 0 });
 });
 
-test('writes nothing when a heartbeat reports nothing new', async () => {
+test('writes nothing to the store when a heartbeat reports no change', async () => {
   const fleet = await openFleet();
   const rig = await fleet.addIdleWorker();
   const job = await fleet.runJob(rig);
@@ -101,7 +101,7 @@ test('writes nothing when a heartbeat reports nothing new', async () => {
   expect(fleet.writes).toBe(before);
 });
 
-test('ends the known attempt of a worker that registers with an older one', async () => {
+test('ends the current attempt of a worker that registers with an older attempt', async () => {
   const fleet = await openFleet();
   const rig = await fleet.addIdleWorker();
   const job = await fleet.runJob(rig);
@@ -125,7 +125,7 @@ test('keeps the time of the last contact across a restart, and shows null for a 
   expect(neverConnected.view()).toMatchObject({ last_heartbeat: null, last_contact_age_s: null });
 });
 
-test('shows the GPU load of the last heartbeat, or null when it was not reported', async () => {
+test('shows the GPU load of the last heartbeat, or null when that heartbeat has no valid load', async () => {
   const fleet = await openFleet();
   const rig = await fleet.addIdleWorker();
   expect(rig.view()).toMatchObject({ gpu_utilization: null, vram_used_gb: null });
@@ -135,7 +135,7 @@ test('shows the GPU load of the last heartbeat, or null when it was not reported
   expect(rig.view()).toMatchObject({ gpu_utilization: null, vram_used_gb: null });
 });
 
-test('shows the figures of each GPU of the last heartbeat, and none when an older agent sent it', async () => {
+test('shows the GPU figures of the last heartbeat, or none when that heartbeat has no figures', async () => {
   const fleet = await openFleet();
   const rig = await fleet.addIdleWorker();
   expect(rig.view()).toMatchObject({ gpu_figures: [] });
@@ -183,9 +183,9 @@ describe('registrations that arrive out of order', () => {
   });
 
   test.each([
-    ['the next one of the same start', { registrationNo: 3 }],
-    ['the first one of another start', { registrationNo: 1, startId: 'second-start' }],
-    ['one without a number', {}],
+    ['the next of the same start', { registrationNo: 3 }],
+    ['the first of another start', { registrationNo: 1, startId: 'second-start' }],
+    ['without a number', {}],
   ])('accepts a registration that is %s', async (_case, changes) => {
     const fleet = await openFleet();
     const rig = await fleet.addIdleWorker({ agent: { registrationNo: 2 } });

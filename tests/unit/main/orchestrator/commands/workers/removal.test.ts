@@ -52,7 +52,7 @@ describe('removing an ephemeral worker', () => {
     expect(workerIds(fleet)).toEqual([]);
   });
 
-  test('keeps an ephemeral worker that returns, and restarts the hour when it leaves', async () => {
+  test('keeps an ephemeral worker that returns, and restarts the hour when the worker leaves again', async () => {
     const fleet = await openFleet();
     const rig = await fleet.addIdleWorker({ type: 'ephemeral' });
     await rig.disconnect();
@@ -93,7 +93,7 @@ describe('removing an ephemeral worker', () => {
     },
   );
 
-  test('applies the newest registration of a worker', async () => {
+  test('keeps a worker whose newest registration is persistent', async () => {
     const fleet = await openFleet();
     const rig = await fleet.addIdleWorker({ type: 'persistent', agent: { persistent: false } });
     await rig.disconnect();
@@ -128,7 +128,7 @@ describe('removing an ephemeral worker', () => {
     },
   );
 
-  test('keeps an ephemeral worker until its recovering job was taken over', async () => {
+  test('keeps an ephemeral worker while it holds a recovering job', async () => {
     const fleet = await openFleet({ heartbeatTimeoutMs: 4 * hourMs });
     const rig = await fleet.addIdleWorker({ type: 'ephemeral' });
     const job = await fleet.runJob(rig, { max_retries: 0 });
@@ -156,7 +156,7 @@ describe('removing an ephemeral worker', () => {
     expect(workerIds(fleet)).toEqual([]);
   });
 
-  test('gives a worker time to return when its hour passed during the downtime', async () => {
+  test('keeps an ephemeral worker for 160 s after a restart when its hour passed during the downtime', async () => {
     const fleet = await openFleet();
     const rig = await fleet.addIdleWorker({ type: 'ephemeral' });
     await rig.disconnect();
@@ -167,7 +167,7 @@ describe('removing an ephemeral worker', () => {
     expect(workerIds(fleet)).toEqual([]);
   });
 
-  test('removes the worker within an hour after a restart although the wall clock was set back', async () => {
+  test('removes an ephemeral worker an hour after a restart although the wall clock was set back', async () => {
     const fleet = await openFleet();
     const rig = await fleet.addIdleWorker({ type: 'ephemeral' });
     await rig.disconnect();
@@ -190,7 +190,7 @@ describe('removing an ephemeral worker', () => {
     expect(workerIds(fleet)).toEqual([]);
   });
 
-  test('removes an ephemeral worker that never connected an hour after it counts as offline', async () => {
+  test('removes an ephemeral worker that never connected an hour after its status became offline', async () => {
     const fleet = await openFleet();
     const rig = await fleet.addWorker({ type: 'ephemeral' });
     await fleet.clock.advance(300_000 + hourMs - 1);
@@ -200,7 +200,7 @@ describe('removing an ephemeral worker', () => {
     await expect(rig.register()).rejects.toThrow('token_invalid');
   });
 
-  test('removes an ephemeral worker that never connected in time across a restart', async () => {
+  test('counts the time before a restart when it removes an ephemeral worker that never connected', async () => {
     const fleet = await openFleet();
     const rig = await fleet.addWorker({ type: 'ephemeral' });
     await fleet.clock.advance(hourMs);

@@ -11,7 +11,7 @@ async function rotate(fleet: Fleet, rig: FleetWorker, mode: 'now' | 'after_job')
   return token;
 }
 
-/** Returns for each token whether it authenticates this worker. */
+/** Returns, for each token, whether the token authenticates the worker. */
 const authenticates = (fleet: Fleet, rig: FleetWorker, ...tokens: readonly string[]): readonly boolean[] =>
   tokens.map(token => fleet.orchestrator.workers.byTokenHash(hashOf(token)) === rig.id);
 
@@ -34,7 +34,7 @@ describe('rotating a token after the job', () => {
   });
 
   test.each(['completed', 'failed', 'cancelled'] as const)(
-    'invalidates the old token and closes its stream before it answers the report “%s”',
+    'invalidates the old token and closes its stream before the report “%s” is answered',
     async status => {
       const { fleet, rig, job } = await start();
       if (status === 'cancelled') await fleet.cancel(job);
@@ -62,7 +62,7 @@ describe('rotating a token after the job', () => {
     expect(rig.stream.ended).toBe(true);
   });
 
-  test("keeps the agent's token and only the newest one after two rotations", async () => {
+  test("keeps the agent's token and only the newest of two rotated tokens", async () => {
     const { fleet, rig, job } = await start();
     const second = await rotate(fleet, rig, 'after_job');
     const third = await rotate(fleet, rig, 'after_job');
@@ -71,7 +71,7 @@ describe('rotating a token after the job', () => {
     expect(authenticates(fleet, rig, rig.token, second, third)).toEqual([false, false, true]);
   });
 
-  test('keeps only the newest token and closes the stream when rotating immediately', async () => {
+  test('keeps only the newest token and closes the stream when the token is rotated immediately', async () => {
     const { fleet, rig } = await start();
     const second = await rotate(fleet, rig, 'after_job');
     const third = await rotate(fleet, rig, 'now');

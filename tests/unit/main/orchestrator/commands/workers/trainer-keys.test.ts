@@ -15,7 +15,7 @@ const warningsOf = async (fleet: Fleet, jobConfig: Readonly<Record<string, unkno
 };
 
 describe('trainer keys that workers report', () => {
-  test('requests the keys of a trainer from one worker, and from another after a minute', async () => {
+  test('requests the keys of a trainer from one worker, and a minute later from another worker', async () => {
     const fleet = await openFleet();
     const [first, second] = [await fleet.addWorker(), await fleet.addWorker()];
     expect(await first.register({ trainers: simpletuner() })).toMatchObject({
@@ -31,7 +31,7 @@ describe('trainer keys that workers report', () => {
     expect(await first.register({ trainers: simpletuner() })).not.toHaveProperty('trainer_keys_wanted');
   });
 
-  test('requests the keys again for another version, and none for plain commands', async () => {
+  test('requests trainer keys again for another trainer version, and never for plain commands', async () => {
     const fleet = await openFleet();
     const rig = await fleet.addWorker();
     await rig.register({ trainers: simpletuner() });
@@ -63,7 +63,7 @@ describe('trainer keys that workers report', () => {
       valueOf(
         fleet.orchestrator.workers.reportTrainerKeys(rig.id, { trainer: 'simpletuner', keys: versionKeys }),
       );
-      // The ninth version removes the first one, so that the config gets warnings.
+      // The ninth version displaces the first version, so that the config gets warnings.
       expect((await warningsOf(fleet)).length > 0).toBe(n === 8);
     }
   });
@@ -118,7 +118,7 @@ describe('warnings about unknown config keys', () => {
     ]);
   });
 
-  test('returns at most ten warnings', async () => {
+  test('returns at most ten warnings about unknown config keys', async () => {
     const fleet = await openFleet();
     const rig = await fleet.addIdleWorker({ agent: { trainers: simpletuner() } });
     valueOf(fleet.orchestrator.workers.reportTrainerKeys(rig.id, { trainer: 'simpletuner', keys }));

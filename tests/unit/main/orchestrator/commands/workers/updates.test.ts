@@ -1,4 +1,4 @@
-// Updates of worker programs, with one worker at a time. The agent's part is in tests/integration/worker-update.test.ts.
+// Tests updates of worker programs, one worker at a time. tests/integration/worker-update.test.ts tests the agent.
 import { describe, expect, test } from 'vitest';
 import type { UpdateReport } from '../../../../../../protocol/worker-update.ts';
 import { openFleet } from '../../../../../support/fleet-bench.ts';
@@ -17,7 +17,7 @@ const programOf = (sha256: string, trial = false) => ({
   trial,
 });
 
-// Opens a fleet with this number of workers that have the old program.
+// Opens a fleet with `count` workers that run the old program.
 async function openUpdatable(count: number) {
   const fleet = await openFleet({ offered });
   const rigs: FleetWorker[] = [];
@@ -56,7 +56,7 @@ const connectUpdated = (rig: FleetWorker, trial = false) =>
   rig.connect({ agentVersion: '9.0.0', program: programOf(newHash, trial), startId: `new-${trial}` });
 
 describe('an update of two workers', () => {
-  test('updates the second worker after the first, and records each step in the audit trail', async () => {
+  test('updates the second worker after the first worker, and records each step in the audit trail', async () => {
     const { fleet, rigs } = await openUpdatable(2);
     const [first, second] = rigs as [FleetWorker, FleetWorker];
     expect(await requestAll(fleet)).toMatchObject([{ accepted: true }, { accepted: true }]);
@@ -83,7 +83,7 @@ describe('an update of two workers', () => {
     ]);
   });
 
-  test('stops the update of the second worker when the first one fails, and keeps the reason across a restart', async () => {
+  test('stops the update of the second worker when the first update fails, and keeps the reason after a restart', async () => {
     const { fleet, rigs } = await openUpdatable(2);
     const [first, second] = rigs as [FleetWorker, FleetWorker];
     await requestAll(fleet);
@@ -98,7 +98,7 @@ describe('an update of two workers', () => {
   });
 });
 
-test('starts an update after the running job, and dispatches no other job to the worker before', async () => {
+test('starts an update after the running job, and dispatches no other job to the worker before the update', async () => {
   const { fleet, rigs } = await openUpdatable(1);
   const [rig] = rigs as [FleetWorker];
   const job = await fleet.runJob(rig);
@@ -113,7 +113,7 @@ test('starts an update after the running job, and dispatches no other job to the
   expect(fleet.job(next).status).toBe('dispatched');
 });
 
-test('cancels an update until the worker restarts, and tells the worker not to proceed with a cancelled one', async () => {
+test('cancels an update until the worker restarts, and tells the worker not to proceed after a cancel', async () => {
   const { fleet, rigs } = await openUpdatable(1);
   const [rig] = rigs as [FleetWorker];
   await requestAll(fleet, 'now');

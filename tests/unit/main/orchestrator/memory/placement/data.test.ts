@@ -5,7 +5,7 @@ import { makeWaitingJob, makeIdleWorker, makeIndex } from './builders.ts';
 import type { IdleWorker, WaitingJob } from '../../../../../../main/orchestrator/ports/jobs.ts';
 
 describe('choosing a worker for a job with data', () => {
-  test('prefers the worker that has the most of the data among otherwise equal workers', () => {
+  test('prefers the worker that has the most datasets of the job among otherwise equal workers', () => {
     const withDatasets = (
       order: number,
       datasets: readonly string[],
@@ -35,7 +35,7 @@ describe('choosing a worker for a job with data', () => {
     expect(makeIndex([], workers).wouldPlace(jobWithData(['cats', 'dogs']))).toBe('w_3');
   });
 
-  test('does not prefer a worker that was removed or lost the data', () => {
+  test('does not prefer a worker that was removed or that lost its datasets', () => {
     const job = makeWaitingJob(1, { requirements: makeNeeds({ gpuCount: 1, data: ['cats'] }) });
     const index = makeIndex(
       [job],

@@ -8,11 +8,11 @@ const makePairJob = (order: number, changes: Partial<WaitingJob> = {}): WaitingJ
   makeWaitingJob(order, { requirements: makeNeeds({ gpuCount: 1, nodes: 2 }), ...changes });
 const makeMultiNodeWorker = (order: number, changes: Parameters<typeof makeIdleWorker>[1] = {}) =>
   makeIdleWorker(order, { isMultiNode: true, ...changes });
-// The argument of `next` with which enough workers exist for every job.
+// Argument of `next` that reports enough existing workers for every job.
 const enoughWorkersExist = (): boolean => true;
 
 describe('choosing the workers of a job that needs two', () => {
-  test('takes the two workers that were created first, and none while only one is idle', () => {
+  test('takes the two workers that were created first, and no worker while only one worker is idle', () => {
     expect(makeIndex([makePairJob(1)], [makeMultiNodeWorker(1)]).next()).toBeNull();
     expect(
       makeIndex(
@@ -35,7 +35,7 @@ describe('choosing the workers of a job that needs two', () => {
     expect(makeIndex([makePairJob(1)], rigs).next()).toMatchObject({ workerId: 'w_2', others: ['w_3'] });
   });
 
-  test('takes two workers of different kinds when no two are of one kind', () => {
+  test('takes two workers of different kinds when no two workers are of the same kind', () => {
     const rigs = [makeMultiNodeWorker(1, { vramGb: 80 }), makeMultiNodeWorker(2, { vramGb: 24 })];
     expect(makeIndex([makePairJob(1)], rigs).next()).toMatchObject({ workerId: 'w_2', others: ['w_1'] });
   });
@@ -51,7 +51,7 @@ describe('choosing the workers of a job that needs two', () => {
     });
   });
 
-  test('takes the worker that last ran the job only when no other is left', () => {
+  test('takes the worker that last ran the job only when no other worker is left', () => {
     const job = makePairJob(1, { avoid: workerId('w_1') });
     expect(
       makeIndex([job], [makeMultiNodeWorker(1), makeMultiNodeWorker(2), makeMultiNodeWorker(3)]).next(),
@@ -65,7 +65,7 @@ describe('choosing the workers of a job that needs two', () => {
     });
   });
 
-  test('returns the first worker for such a job in wouldPlace', () => {
+  test('returns the first of the two workers from wouldPlace for a job that needs two', () => {
     expect(makeIndex([], [makeMultiNodeWorker(1), makeMultiNodeWorker(2)]).wouldPlace(makePairJob(1))).toBe(
       'w_1',
     );
@@ -74,24 +74,24 @@ describe('choosing the workers of a job that needs two', () => {
 });
 
 describe('reserving idle workers for a job that needs two', () => {
-  test('reserves a fitting worker for the job ahead if enough workers exist', () => {
+  test('reserves a fitting worker for a job that needs two if enough workers exist', () => {
     const index = makeIndex([makePairJob(1), makeWaitingJob(2)], [makeMultiNodeWorker(1)]);
     expect(index.next(enoughWorkersExist)).toBeNull();
     expect(index.next()).toMatchObject({ jobId: 'j_2' });
     expect(index.wouldPlace(makeWaitingJob(3), enoughWorkersExist)).toBeNull();
   });
 
-  test('does not reserve workers that do not fit the job', () => {
+  test('does not reserve workers that do not fit the job that needs two', () => {
     const index = makeIndex([makePairJob(1), makeWaitingJob(2)], [makeMultiNodeWorker(1), makeIdleWorker(2)]);
     expect(index.next(enoughWorkersExist)).toMatchObject({ jobId: 'j_2', workerId: 'w_2' });
   });
 
-  test('does not reserve a worker from jobs that are ahead of the job', () => {
+  test('gives an idle worker to a job that is ahead of the job that needs two', () => {
     const index = makeIndex([makePairJob(2), makeWaitingJob(1)], [makeMultiNodeWorker(1)]);
     expect(index.next(enoughWorkersExist)).toMatchObject({ jobId: 'j_1', workerId: 'w_1' });
   });
 
-  test('reserves workers also from a later job that needs two', () => {
+  test('does not give a reserved worker to a later job that needs two', () => {
     const small = makePairJob(2, { requirements: makeNeeds({ gpuCount: 0, nodes: 2 }) });
     const big = makePairJob(1, { requirements: makeNeeds({ gpuCount: 8, nodes: 2 }) });
     const rigs = [makeMultiNodeWorker(1, { gpuCount: 8 }), makeMultiNodeWorker(2), makeMultiNodeWorker(3)];

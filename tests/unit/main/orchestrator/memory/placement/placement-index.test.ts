@@ -26,7 +26,7 @@ const pairs = (placements: readonly Placement[]): readonly string[] =>
   placements.map(({ jobId, workerId }) => `${jobId} ${workerId}`);
 
 describe('choosing the job', () => {
-  test('places the job with the higher level first, and the older one within a level', () => {
+  test('places the job with the higher level first, and the older job within a level', () => {
     const jobs = [
       makeWaitingJob(1),
       makeWaitingJob(2),
@@ -40,7 +40,7 @@ describe('choosing the job', () => {
     expect(placeAll(index).map(({ jobId }) => jobId)).toEqual(['j_3', 'j_4', 'j_1', 'j_2']);
   });
 
-  test('places jobs behind one that fits no worker', () => {
+  test('places jobs behind a job that fits no worker', () => {
     const index = makeIndex(
       [makeWaitingJob(1, { requirements: makeNeeds({ gpuCount: 8 }) }), makeWaitingJob(2)],
       [makeIdleWorker(1)],
@@ -74,7 +74,7 @@ describe('choosing the job', () => {
     expect(pairs(placeAll(index))).toEqual(['j_1 w_1']);
   });
 
-  test('forgets a job that is removed, even twice', () => {
+  test('removes a job, and ignores a second removal', () => {
     const index = makeIndex([makeWaitingJob(1)], [makeIdleWorker(1)]);
     index.removeJob(JobId.parse('j_1'));
     index.removeJob(JobId.parse('j_1'));
@@ -96,7 +96,7 @@ describe('wouldPlace', () => {
     expect(index.next()).toBeNull();
   });
 
-  test('returns null while the user is at a limit or another job is first', () => {
+  test('returns null from wouldPlace while the user is at a limit, or another job is first', () => {
     const index = makeIndex([makeWaitingJob(1)], [makeIdleWorker(1), makeIdleWorker(2)]);
     expect(index.wouldPlace(makeWaitingJob(2))).toBeNull();
     expect(index.wouldPlace(makeWaitingJob(2, { level: 20 }))).toBe('w_1');
@@ -105,7 +105,7 @@ describe('wouldPlace', () => {
     expect(index.wouldPlace(makeWaitingJob(2, { user: 'eve' }))).toBe('w_1');
   });
 
-  test('returns the right worker after cached shapes were dropped', () => {
+  test('returns the right worker from wouldPlace after cached shapes were dropped', () => {
     const index = makeIndex([], [makeIdleWorker(1, { labels: { host: 'rig-7' } })]);
     const jobForHost = (host: number) =>
       makeWaitingJob(1, { requirements: makeNeeds({ gpuCount: 1, labels: { host: `rig-${host}` } }) });
@@ -124,7 +124,7 @@ describe('choosing the worker', () => {
     expect(index.next()?.workerId).toBe('w_2');
   });
 
-  test('places a job on the local machine last, unless its target says otherwise', () => {
+  test('places a job on the local machine last, unless the job has another target', () => {
     const jobForTarget = (order: number, target: WaitingJob['requirements']['target']) =>
       makeWaitingJob(order, { requirements: makeNeeds({ gpuCount: 1, target }) });
     const workers = [
@@ -140,7 +140,7 @@ describe('choosing the worker', () => {
     expect(pairs(placeAll(makeIndex(local, workers)))).toEqual(['j_1 w_1']);
   });
 
-  test('avoids the previous worker while another one fits', () => {
+  test('avoids the previous worker of a job while another worker fits', () => {
     const avoid = WorkerId.parse('w_1');
     const index = makeIndex(
       [makeWaitingJob(9, { avoid })],
@@ -211,7 +211,7 @@ test('keeps users at their limit while they have no jobs', () => {
   expect(placeJobs()).toEqual(jobsAtLimit);
 });
 
-test('keeps the order of users at their limit while others have no more jobs', () => {
+test('keeps the order of users at their limit while other users have no more jobs', () => {
   const index = makeIndex([], [makeIdleWorker(1)]);
   const orders = Array.from({ length: 200 }, (_, n) => n);
   for (const n of orders) {
@@ -298,20 +298,20 @@ const anyWorker = fc
   .record({ order: anyOrder, offering: anyOffering, datasets: anyDatasets })
   .map(({ order, offering: changes, datasets }) => makeIdleWorker(order, changes, datasets));
 
-// The reference model: it scans all jobs and workers for each placement.
+// The reference model scans all jobs and workers for each placement.
 interface Model {
   readonly jobs: Map<JobId, WaitingJob>;
   readonly workers: Map<WorkerId, IdleWorker>;
   readonly usersAtLimit: Set<string>;
 }
 
-// The number of the job's datasets that the worker has.
+// Returns how many datasets of the job the worker has.
 const countDatasets = ({ requirements: { data = [] } }: WaitingJob, { datasets }: IdleWorker): number =>
   data.filter(version => datasets.includes(version)).length;
 
-// The workers that can take the job, best first.
-const fittingWorkers = ({ workers }: Model, due: WaitingJob): readonly IdleWorker[] => {
-  const { requirements, avoid } = due;
+// Returns the workers that can take the job, best worker first.
+const fittingWorkers = ({ workers }: Model, job: WaitingJob): readonly IdleWorker[] => {
+  const { requirements, avoid } = job;
   const matcher = compileMatcher(requirements);
   return [...workers.values()]
     .filter(candidate => matcher(candidate.offering).length === 0)
@@ -320,36 +320,36 @@ const fittingWorkers = ({ workers }: Model, due: WaitingJob): readonly IdleWorke
         Number(a.id === avoid) - Number(b.id === avoid) ||
         Number(a.offering.local) - Number(b.offering.local) ||
         a.offering.gpuCount - b.offering.gpuCount ||
-        countDatasets(due, b) - countDatasets(due, a),
+        countDatasets(job, b) - countDatasets(job, a),
     );
 };
 
-// The jobs that may start, first one first.
+// Returns the jobs that may start, in queue order.
 const jobsInOrder = ({ jobs, usersAtLimit }: Model): readonly WaitingJob[] =>
   [...jobs.values()]
     .filter(({ user }) => !usersAtLimit.has(user))
     .toSorted((a, b) => b.level - a.level || a.order - b.order);
 
-// The properties of a worker that matter for the choice. Workers with equal properties are interchangeable.
-const choiceCriteria = (model: Model, id: WorkerId | undefined, due: WaitingJob): unknown => {
+// Returns the properties of a worker that decide the choice. Workers with equal properties are interchangeable.
+const choiceCriteria = (model: Model, id: WorkerId | undefined, job: WaitingJob): unknown => {
   const chosen = id && model.workers.get(id);
   if (!chosen) return undefined;
   return [
     chosen.offering.local,
     chosen.offering.gpuCount,
-    chosen.id === due.avoid,
-    countDatasets(due, chosen),
+    chosen.id === job.avoid,
+    countDatasets(job, chosen),
   ];
 };
 
 function expectNext(model: Model, index: PlacementIndex): Placement | null {
   const placement = index.next();
-  const due = jobsInOrder(model).find(candidate => fittingWorkers(model, candidate).length > 0);
-  expect(placement?.jobId).toBe(due?.id);
-  if (placement === null || due === undefined) return null;
-  const [best] = fittingWorkers(model, due);
-  expect(fittingWorkers(model, due).map(({ id }) => id)).toContain(placement.workerId);
-  expect(choiceCriteria(model, placement.workerId, due)).toEqual(choiceCriteria(model, best?.id, due));
+  const job = jobsInOrder(model).find(candidate => fittingWorkers(model, candidate).length > 0);
+  expect(placement?.jobId).toBe(job?.id);
+  if (placement === null || job === undefined) return null;
+  const [best] = fittingWorkers(model, job);
+  expect(fittingWorkers(model, job).map(({ id }) => id)).toContain(placement.workerId);
+  expect(choiceCriteria(model, placement.workerId, job)).toEqual(choiceCriteria(model, best?.id, job));
   return placement;
 }
 
@@ -410,7 +410,7 @@ const steps: readonly fc.WeightedArbitrary<Step>[] = [
       }),
   },
   {
-    // Compares `wouldPlace` with the placement that the job gets when it is added. Both leave the index as it was.
+    // Compares `wouldPlace` with the placement that the job gets when it is added. Both leave the index unchanged.
     weight: 2,
     arbitrary: anyJob.map(job => ({ jobs }, index) => {
       const before = index.next();
@@ -461,7 +461,7 @@ test('returns the same placements as a full scan of all jobs and workers after a
   );
 });
 
-test('considers the first job of each team under fair share, least busy team first', () => {
+test('places the first job of the least busy team first under fair share', () => {
   const large = { requirements: makeNeeds({ gpuCount: 2 }) };
   const index = makeIndex(
     [

@@ -22,7 +22,7 @@ test('returns the lowest item first in any order of insertion', () => {
   expect([rankOf(ranking.first()), ranking.size]).toEqual([1, 5]);
 });
 
-test('returns no first item when it is empty', () => {
+test('returns no first item when the ranking is empty', () => {
   const ranking = createItemRanking();
   expect([ranking.first(), ranking.first(makeItem(1)), ranking.size]).toEqual([undefined, undefined, 0]);
 });
@@ -55,12 +55,12 @@ test('drops an item once, even when it is dropped twice', () => {
 });
 
 test.each([
-  // The functions map the rank of an item to its place in the sequence of drops.
+  // The functions map the rank of an item to its position in the order of drops.
   ['from the front', (rank: number) => rank],
   ['from the back', (rank: number) => -rank],
   ['from both ends', (rank: number) => Math.min(rank, 999.5 - rank)],
   ['in a mixed order', (rank: number) => (rank * 7919) % 1000],
-])('keeps the order when many items are dropped %s while others are added', (_case, dropOrder) => {
+])('keeps the order when many items are dropped %s while other items are added', (_case, dropOrder) => {
   const ranking = createItemRanking();
   const items = Array.from({ length: 1_000 }, (_, rank) => makeItem(rank));
   for (const item of items) ranking.add(item);

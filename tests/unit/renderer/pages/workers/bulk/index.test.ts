@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { runConcurrently } from '../../../../../../renderer/pages/workers/bulk/index.tsx';
 
-test('runs every task, never more than the limit at the same time', async () => {
+test('runs every task, and at most three tasks at the same time when the limit is three', async () => {
   let running = 0;
   let maxRunning = 0;
   const finishedTasks: number[] = [];

@@ -11,14 +11,14 @@ const change = (added: Readonly<Record<string, string>>, ...removed: readonly st
 });
 
 describe('change of labels', () => {
-  test('adds, replaces and removes labels, and keeps the others', () => {
+  test('adds, replaces and removes labels, and keeps the other labels', () => {
     expect(changedLabels(labels, change({ team: 'video', rack: '4' }, 'site'))).toEqual({
       team: 'video',
       rack: '4',
     });
   });
 
-  test('prefers adding a label to removing it', () => {
+  test('adds a label that it should both add and remove', () => {
     expect(changedLabels(labels, change({ site: 'paris' }, 'site'))).toEqual({ team: 'nlp', site: 'paris' });
   });
 
@@ -26,12 +26,12 @@ describe('change of labels', () => {
     ['adds a label that the worker has', change({ team: 'nlp' })],
     ['removes a label that the worker lacks', change({}, 'rack')],
     ['is empty', change({})],
-  ])('is null when it %s', (_title, withoutEffect) => {
+  ])('has no effect when it %s', (_title, withoutEffect) => {
     expect(changedLabels(labels, withoutEffect)).toBeNull();
     expect(labelChangeText(labels, withoutEffect)).toBe('');
   });
 
-  test('is described by the labels that it adds and removes', () => {
+  test('has a text with the labels to add and to remove', () => {
     expect(labelChangeText(labels, change({ team: 'video', rack: '4' }, 'site'))).toBe(
       '+team=video +rack=4 −site',
     );

@@ -10,7 +10,7 @@ const manifest = (sizes: Partial<Record<ProgramName, number>>) => ({
   })),
 });
 
-test('lists the systems with an executable, and the size of the largest executable', () => {
+test('lists Linux and macOS systems with an executable, and the size of the largest executable', () => {
   const programs = {
     'trainyard-worker.mjs': 1_250,
     'trainyard-worker-linux-x64': 110_000,
@@ -23,7 +23,7 @@ test('lists the systems with an executable, and the size of the largest executab
   });
 });
 
-test('lists no executable when the server has only the script, or only the program for Windows', () => {
+test('lists no executable when the server has only the script, or only the executable for Windows', () => {
   expect(downloadsOf(manifest({ 'trainyard-worker.mjs': 1_250 })).executable).toBeNull();
   expect(downloadsOf(manifest({ 'trainyard-worker-win32-x64.exe': 90_000 }))).toEqual({
     scriptBytes: null,

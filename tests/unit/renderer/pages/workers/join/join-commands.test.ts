@@ -35,13 +35,13 @@ const ProgramCall = z.object({ args: z.array(z.string()), env: z.record(z.string
 const userService = (values: Joining): string => serviceCommand(values, false);
 const systemService = (values: Joining): string => serviceCommand(values, true);
 
-/** Returns the arguments and the environment that the command passes to the program. */
+/** Runs the command in a shell. Returns the arguments and the environment that it passes to `trainyard`. */
 function run(command: string): z.output<typeof ProgramCall> {
   const script = `trainyard() { node -e 'console.log(JSON.stringify({args: process.argv.slice(1), env: process.env}))' -- "$@"; }\n${command}`;
   return ProgramCall.parse(JSON.parse(execFileSync('sh', ['-c', script], { encoding: 'utf8' })));
 }
 
-test('passes all settings of the worker in the shell command, with no token in the arguments', () => {
+test('passes the settings as arguments and the token in the environment in the shell command', () => {
   const { args, env } = run(shellCommand(joining));
   expect(args).toEqual(['worker', '--orchestrator-url', joining.url, '--name', 'rig-3', '--persistent']);
   expect(env['SIMPLETUNER_WORKER_TOKEN']).toBe(joining.token);
@@ -62,14 +62,14 @@ test('passes a pin as one argument in every command', () => {
     expect(buildCommand(joining)).not.toContain('--pin');
 });
 
-test('passes the pin to curl in its own format, without the usual certificate check', () => {
+test('passes the pin to curl in the format of curl, and disables the other certificate checks', () => {
   expect(reachCommand({ url: joining.url, pin: 'sha256:Ab+/=' })).toBe(
     `curl -sS -k --pinnedpubkey 'sha256//Ab+/=' ${joining.url}/health/live`,
   );
   expect(reachCommand(joining)).toBe(`curl -sS ${joining.url}/health/live`);
 });
 
-test("builds the same command for SimpleTuner's own worker under its name", () => {
+test("builds the same command with another program name for SimpleTuner's own worker", () => {
   const command = simpletunerCommand({ ...joining, name: specialName });
   const { args, env } = run(command.replace('simpletuner worker', 'trainyard worker'));
   expect(command).toMatch(/^SIMPLETUNER_WORKER_TOKEN=wt_secret-1 .*\n {2}simpletuner worker /);
@@ -112,7 +112,7 @@ describe('commands when the server offers the worker for download', () => {
 
   /**
    * A fake curl returns a script that records its arguments, its standard input and its environment. Each case has the
-   * arguments before and after those for the server. Null means that the command passes the settings of the worker in the
+   * arguments before and after the server arguments. Null means that the command passes name, type and token in the
    * environment.
    */
   test.each([
@@ -154,7 +154,7 @@ describe('commands when the server offers the worker for download', () => {
     },
   );
 
-  test('builds short commands for HTTPS when the server serves a script for them', () => {
+  test('builds short commands for HTTPS when the server offers /join', () => {
     const short: Joining = { ...downloadable, isShort: true };
     const curl = `curl -fsSk --pinnedpubkey sha256//Ab+/= ${joining.url}/join`;
     const token = `JOIN_TOKEN=${joining.token}`;
@@ -170,7 +170,7 @@ describe('commands when the server offers the worker for download', () => {
       expect(buildCommand(overPlainHttp)).toContain(` in ${script}*) `);
   });
 
-  test('starts the downloaded worker in a pod', () => {
+  test('starts the downloaded worker in the pod script', () => {
     expect(podScript(downloadable)).toContain('  "$HOME/.local/bin/trainyard-worker" --pin sha256:Ab+/= &\n');
     expect(podScript(downloadable)).toContain('--install-only --orchestrator-url');
   });
@@ -219,19 +219,19 @@ describe('the pod script', () => {
     return { child, ended, calls, folder };
   }
 
-  test.each([0, 2, 3, 73])('exits with code %i when the worker does', async code => {
+  test.each([0, 2, 3, 73])('exits with code %i when the worker exits with this code', async code => {
     const pod = start(`exit ${code}`);
     expect(await pod.ended).toBe(code);
     expect(pod.calls()).toEqual([`worker ${specialName}`]);
   });
 
-  test('restarts a worker that crashed', async () => {
+  test('restarts a worker that exited with code 1', async () => {
     const pod = start('test -e "$(dirname "$0")/once" && exit 0; touch "$(dirname "$0")/once"; exit 1');
     expect(await pod.ended).toBe(0);
     expect(pod.calls()).toHaveLength(2);
   });
 
-  test('forwards a stop signal and waits for the job to end', async () => {
+  test('forwards SIGTERM to the worker and waits until the worker ends', async () => {
     const pod = start(
       'trap \'echo stopped; exit 0\' TERM; : > "$(dirname "$0")/up"; while :; do /bin/sleep 0.02; done',
     );
@@ -241,7 +241,7 @@ describe('the pod script', () => {
     expect(pod.calls()).toHaveLength(1);
   });
 
-  test('puts the token in no argument of the pod script', () => {
+  test('contains the token only in the export of the environment variable', () => {
     const lines = podScript(joining)
       .split('\n')
       .filter(line => line.includes(joining.token));
@@ -250,14 +250,14 @@ describe('the pod script', () => {
 });
 
 describe('service commands for an installed worker', () => {
-  test('puts the token in no argument of the user service command', () => {
+  test('pass the token of a user service in the environment, not in an argument', () => {
     const { args, env } = run(userService({ ...joining, name: specialName }));
     const serverArguments = ['--orchestrator-url', joining.url];
     expect(args).toEqual(['worker', 'install-service', ...serverArguments, '--name', specialName]);
     expect(env['SIMPLETUNER_WORKER_TOKEN']).toBe(joining.token);
   });
 
-  test('makes sudo preserve the token variable', () => {
+  test('make sudo preserve the token variable for a system service', () => {
     expect(systemService(joining)).toContain(
       'sudo --preserve-env=SIMPLETUNER_WORKER_TOKEN trainyard worker install-service ',
     );
@@ -265,11 +265,11 @@ describe('service commands for an installed worker', () => {
   });
 });
 
-describe('PowerShell', () => {
+describe('the PowerShell command', () => {
   const sha256 = 'e'.repeat(64);
   const forWindows = { ...joining, windowsExecutable: sha256, bundle: 'b'.repeat(64) };
 
-  test('is one line that checks the hash of the executable before it starts it', () => {
+  test('is one line that checks the hash of the executable before the start', () => {
     const command = windowsCommand(forWindows, 'service') ?? '';
     expect(command).not.toContain('\n');
     const steps = [
@@ -285,7 +285,7 @@ describe('PowerShell', () => {
     expect(places).toEqual([...places].toSorted((first, second) => first - second));
   });
 
-  test('has the token, the URL and the name only in variables, with quotes that cannot end the text', () => {
+  test('passes token, URL and name in variables, and escapes quotes in the name', () => {
     const command = windowsCommand({ ...forWindows, name: "it's $HOME ‘x’" }, 'start') ?? '';
     expect(command).toContain("$env:SIMPLETUNER_WORKER_TOKEN = 'wt_secret-1'; ");
     expect(command).toContain("$env:SIMPLETUNER_ORCHESTRATOR_URL = 'https://yard.example:8443'; ");
@@ -293,7 +293,7 @@ describe('PowerShell', () => {
     expect(command.split('wt_secret-1')).toHaveLength(2);
   });
 
-  test('verifies a self-signed server by its pin, in the download and in the worker', () => {
+  test('passes the pin of a self-signed server to curl and to the worker', () => {
     const command = windowsCommand({ ...forWindows, pin: 'sha256:Ab+/=' }, 'start') ?? '';
     expect(command).toContain("curl.exe -gfsS -k --pinnedpubkey 'sha256//Ab+/=' -o");
     expect(command).toContain('{ & $w --persistent --pin sha256:Ab+/= }');
@@ -303,7 +303,7 @@ describe('PowerShell', () => {
     expect(windowsCommand({ ...forWindows, type: 'ephemeral' }, 'start')).toContain('try { & $w }');
   });
 
-  test('uses the file for Node when the server has no executable for Windows, and nothing without both', () => {
+  test('uses the file for Node without an executable for Windows, and is null without both', () => {
     const command = windowsCommand({ ...forWindows, windowsExecutable: null }, 'service');
     expect(command).toContain("/agent/trainyard-worker.mjs'");
     expect(command).toContain('{ node $w install-service }');
@@ -325,6 +325,6 @@ test.each([
   ['192.168.1.20', false],
   ['127.example.org', false],
   ['yard.lan', false],
-])('decides whether %s is reachable only from this machine: %s', (host, isLocal) => {
+])('isLoopback(%j) is %s', (host, isLocal) => {
   expect(isLoopback(host)).toBe(isLocal);
 });

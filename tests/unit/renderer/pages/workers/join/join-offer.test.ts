@@ -6,7 +6,7 @@ import { unreachable } from '../../../../agent/builders.ts';
 
 const id = WorkerId.parse('w_1');
 
-test("expires an offer one hour after the request on this machine's clock", async () => {
+test('computes the expiry of an offer with the local clock, one hour after the request', async () => {
   let now = 1_000;
   const inputs: unknown[] = [];
   const client = {
@@ -23,7 +23,7 @@ test("expires an offer one hour after the request on this machine's clock", asyn
   expect(inputs).toEqual([{ params: { id }, body: { expires_in_s: 3_600 } }]);
 });
 
-test('returns the failure when no offer was made', async () => {
+test('returns the failure when the server makes no offer', async () => {
   const failure = { ok: false, failure: unreachable() } as const;
   const client = { call: async () => failure } as unknown as Client;
   expect(await requestJoinOffer(client, id)).toEqual(failure);
@@ -33,6 +33,6 @@ test.each([
   [null, 0, 'missing'],
   [{ token: 'tj_1', until: 100 }, 99, 'open'],
   [{ token: 'tj_1', until: 100 }, 100, 'over'],
-] as const)('judges the offer %j at %d as %s', (offer, now, status) => {
+] as const)('returns for the offer %j at the time %d the status %s', (offer, now, status) => {
   expect(offerStatus(offer, now)).toBe(status);
 });

@@ -34,14 +34,14 @@ const closed = createAddress('http://[fd00::7]:8001', 'eth0', { listening: false
 
 const page = { url: loopbackUrl, kind: 'page', interface: null, note: 'loopback' };
 
-test('offers the address of the page before the settings are known', () => {
+test('lists only the address of the page before the settings are known', () => {
   expect(joinUrls(null, loopbackUrl)).toEqual([page]);
   expect(joinUrls(null, 'https://yard.example')).toEqual([
     { url: 'https://yard.example', kind: 'page', interface: null, note: null },
   ]);
 });
 
-test("lists reachable addresses first and omits closed ones on the server's machine", () => {
+test('lists reachable addresses before the loopback address of the page, and omits closed addresses', () => {
   const urls = joinUrls(settingsWith([lan, docker, loopback, closed]), loopbackUrl);
   expect(urls).toEqual([
     { url: lan.url, kind: 'interface', interface: 'eth0', note: null },
@@ -50,7 +50,7 @@ test("lists reachable addresses first and omits closed ones on the server's mach
   ]);
 });
 
-test('lists the address of the page first, once, on other machines', () => {
+test('lists the address of the page first and only once when the page is not on a loopback address', () => {
   const urls = joinUrls(settingsWith([docker, lan, loopback]), lan.url);
   expect(urls.map(({ url, kind, interface: name }) => [url, kind, name])).toEqual([
     [lan.url, 'page', 'eth0'],
@@ -58,7 +58,7 @@ test('lists the address of the page first, once, on other machines', () => {
   ]);
 });
 
-test('lists the configured public URL before all others, once', () => {
+test('lists the configured public URL first and only once', () => {
   const urls = joinUrls(settingsWith([lan, loopback], lan.url), loopbackUrl);
   expect(urls.map(({ url, kind }) => [url, kind])).toEqual([
     [lan.url, 'public'],
