@@ -1,6 +1,6 @@
 /**
- * An attacker edits the audit trail in the database (docs/internals/faults.md, S21). A real server verifies it, by API
- * and by command.
+ * An attacker edits the audit trail in the database (docs/internals/faults.md, S21). Each test verifies the trail with
+ * the API of a real server, and with `trainyard audit verify`.
  */
 import { copyFileSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -24,8 +24,8 @@ interface Trail {
   readonly server: ServerProgram;
   readonly admin: ReturnType<typeof adminClient>;
   /**
-   * Verifies the whole trail by API and by command, which must agree. Returns the first broken row; null when the trail
-   * is intact.
+   * Verifies the whole trail by API and by command, and expects equal results. Returns the first broken row, or null
+   * when the trail is intact.
    */
   verify(): Promise<{ readonly seq: number; readonly problem: string } | null>;
   stop(): Promise<void>;
@@ -67,7 +67,7 @@ async function writeRows({ server, admin }: Trail, name: string): Promise<void> 
   await createWorker({ name: `${name}-2` });
 }
 
-/** Edits the database as an attacker can who owns the machine but does not have the key. */
+/** Edits the database like an attacker who owns the machine but does not have the key. */
 function editDatabase<T>(dataDir: string, act: (db: Database.Database) => T): T {
   const db = new Database(join(dataDir, 'trainyard.db'));
   try {
@@ -88,7 +88,7 @@ interface Column {
   readonly notnull: number;
 }
 
-/** Returns other values for a column: the nearest ones, and null. */
+/** Returns slightly different values for a column, and null if the column allows it. */
 function otherValues({ name, type, notnull }: Column, value: unknown): readonly unknown[] {
   const nullValue = notnull === 0 && value !== null && name !== 'seq' ? [null] : [];
   if (type === 'INTEGER') return [Number(value) + (name === 'seq' ? 1_000 : 1), ...nullValue];
@@ -101,7 +101,7 @@ test('names the edited row for every column of every kind of audit row', async (
   const firstTrail = await open();
   await writeRows(firstTrail, 'ada');
   const { dataDir } = firstTrail.server;
-  // An orderly stop updates the head, which names the newest row and is a few seconds behind.
+  // The audit head names the newest row, but lags a few seconds. An orderly stop brings it up to date.
   await firstTrail.stop();
   const trail = await open(dataDir);
   expect(await trail.verify()).toBeNull();
@@ -115,7 +115,7 @@ test('names the edited row for every column of every kind of audit row', async (
     db.prepare<[], Record<string, unknown>>('SELECT * FROM audit ORDER BY seq').all(),
   );
   expect(rows.length).toBeGreaterThanOrEqual(6);
-  // Edit each column in another row where possible: the first, the last, and those between.
+  // Edit each column in another row than the column before, so that the edits cover many rows.
   for (const [index, column] of columns.entries()) {
     const row = rows[index % rows.length] ?? {};
     const seq = Number(row['seq']);
@@ -142,11 +142,11 @@ test('detects audit rows deleted from the middle, the start or the end of the tr
   );
   const names = Object.keys(rows[0] ?? {});
   const insert = `INSERT INTO audit (${names.join(', ')}) VALUES (${names.map(name => `@${name}`).join(', ')})`;
-  const verifyWithout = async (from: number, to: number, forget = false) => {
+  const verifyWithout = async (from: number, to: number, resetSequence = false) => {
     const removedRows = editDatabase(dataDir, db => {
       const rowsInRange = rows.filter(({ seq }) => seq >= from && seq <= to);
       for (const { seq } of rowsInRange) db.prepare('DELETE FROM audit WHERE seq = ?').run(seq);
-      if (forget) db.prepare("UPDATE sqlite_sequence SET seq = ? WHERE name = 'audit'").run(from - 1);
+      if (resetSequence) db.prepare("UPDATE sqlite_sequence SET seq = ? WHERE name = 'audit'").run(from - 1);
       return rowsInRange;
     });
     const bad = await restarted.verify();
@@ -259,7 +259,7 @@ test('keeps the audit trail valid when retention removes rows, and still detects
   await writeRows(trail, 'ada');
   await trail.stop();
   const { dataDir } = trail.server;
-  // The preload makes time run faster, so that rows expire at once.
+  // The preload makes time run faster, so that rows expire soon.
   const haste = failpoint(new URL('../support/failpoint-haste.ts', import.meta.url), '200');
   const program = startProgram(
     [
@@ -289,15 +289,15 @@ test('keeps the audit trail valid when retention removes rows, and still detects
   expect(await fastTrail.verify()).toBeNull();
   await fastTrail.stop();
 
-  const lastRow = await open(dataDir);
-  expect(await lastRow.verify()).toBeNull();
-  expect(valueOf(await lastRow.admin.call(auditApi.verify, {})).anchor?.seq).toBeGreaterThanOrEqual(
-    anchor.seq,
-  );
-  const { entries } = valueOf(await lastRow.admin.call(auditApi.list, {}));
+  const trailAtNormalSpeed = await open(dataDir);
+  expect(await trailAtNormalSpeed.verify()).toBeNull();
+  expect(
+    valueOf(await trailAtNormalSpeed.admin.call(auditApi.verify, {})).anchor?.seq,
+  ).toBeGreaterThanOrEqual(anchor.seq);
+  const { entries } = valueOf(await trailAtNormalSpeed.admin.call(auditApi.list, {}));
   expect(entries.map(({ event_type: type }) => type)).toContain('audit.trimmed');
   const first = entries.at(-1)?.seq ?? 0;
   expect(first).toBeGreaterThan(anchor.seq);
   editDatabase(dataDir, db => db.prepare("UPDATE audit SET details = '{}' WHERE seq = ?").run(first));
-  expect(await lastRow.verify()).toMatchObject({ seq: first, problem: 'the row was changed' });
+  expect(await trailAtNormalSpeed.verify()).toMatchObject({ seq: first, problem: 'the row was changed' });
 }, 120_000);

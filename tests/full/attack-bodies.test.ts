@@ -13,7 +13,7 @@ const MiB = 1_048_576;
 const submit = '/api/queue/submit';
 const bomb = gzipSync(Buffer.alloc(100 * MiB, ' '));
 
-/** Sends a body of undeclared length until the server stops reading. Returns the status. */
+/** Sends a body of undeclared length until the server stops reading. Resolves with the status; 0 without an answer. */
 function pipeBody(url: string, token: string, mebibytes: number): Promise<number> {
   return new Promise(resolve => {
     const [name, value] = bearer(token);
@@ -39,7 +39,7 @@ function pipeBody(url: string, token: string, mebibytes: number): Promise<number
       response.resume().once('end', () => resolve(status));
       outgoing.destroy();
     });
-    // The server closes a connection that sends too much, and the answer may be lost with it.
+    // When the server closes the connection because the body is too large, its answer may be lost.
     outgoing.once('error', () => resolve(status));
     outgoing.write('"');
     next();
@@ -60,18 +60,22 @@ test("refuses hostile request bodies without growing the server's memory", async
       })
     ).status;
   const bodies: readonly (readonly [what: string, status: number, send: () => Promise<number>])[] = [
-    ['over the limit', 413, () => post(Buffer.alloc(3 * MiB, 'x'))],
+    ['a body over the limit', 413, () => post(Buffer.alloc(3 * MiB, 'x'))],
     ['a gzip bomb', 415, () => post(bomb, ['content-encoding', 'gzip'])],
-    ['a bomb that is said to be none', 400, () => post(bomb)],
-    ['500,000 deep', 400, () => post('['.repeat(500_000) + ']'.repeat(500_000))],
-    ['1,000 deep', 400, () => post(`${'{"config":'.repeat(1_000)}1${'}'.repeat(1_000)}`)],
-    ['no UTF-8', 400, () => post(Buffer.alloc(MiB - 1, 0xff))],
+    ['a gzip bomb without its content-encoding', 400, () => post(bomb)],
+    ['500,000 nested arrays', 400, () => post('['.repeat(500_000) + ']'.repeat(500_000))],
+    ['1,000 nested objects', 400, () => post(`${'{"config":'.repeat(1_000)}1${'}'.repeat(1_000)}`)],
+    ['bytes that are not UTF-8', 400, () => post(Buffer.alloc(MiB - 1, 0xff))],
     [
-      'a prototype',
+      'keys that name a prototype',
       400,
       () => post('{"__proto__":{"config":{},"config_name":"x"},"constructor":{"prototype":{"x":1}}}'),
     ],
-    ['80,000 keys', 400, () => post(`{${Array.from({ length: 80_000 }, (_, n) => `"k${n}":{}`).join()}}`)],
+    [
+      'an object with 80,000 keys',
+      400,
+      () => post(`{${Array.from({ length: 80_000 }, (_, n) => `"k${n}":{}`).join()}}`),
+    ],
     ['one text of a megabyte', 400, () => post(`"${'\\u0041'.repeat(170_000)}"`)],
   ];
   const sendAllBodies = async (): Promise<void> => {

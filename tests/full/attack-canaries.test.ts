@@ -49,7 +49,7 @@ const configPlaces = [
 interface Planted {
   readonly what: string;
   readonly text: string;
-  /** Places that must contain the text. It must occur nowhere else. Empty when it must occur nowhere. */
+  /** Allowed places. The text must occur in at least one of them and nowhere else; if empty, nowhere at all. */
   readonly places: readonly RegExp[];
 }
 
@@ -79,7 +79,7 @@ const readProcesses = (owner: string): readonly Evidence[] =>
 const readFiles = (folder: string): readonly Evidence[] =>
   Array.from(textsBelow(folder), ([path, text]) => ({ place: `file ${relative(folder, path)}`, text }));
 
-interface Known {
+interface CallParameters {
   readonly url: string;
   readonly adminToken: string;
   readonly job: JobId;
@@ -88,7 +88,13 @@ interface Known {
 }
 
 /** Makes each call that returns data, as a user with all permissions. */
-async function readCalls({ url, adminToken, job, worker, tokenId }: Known): Promise<readonly Evidence[]> {
+async function readCalls({
+  url,
+  adminToken,
+  job,
+  worker,
+  tokenId,
+}: CallParameters): Promise<readonly Evidence[]> {
   const readCallsOfApi = everyCall.filter(
     ({ method, authority, stream }) =>
       method === 'GET' && authority !== 'worker' && stream !== 'text/event-stream',
@@ -96,12 +102,12 @@ async function readCalls({ url, adminToken, job, worker, tokenId }: Known): Prom
   const paths = [...readCallsOfApi.map(({ path }) => path), '/docs', '/'];
   return Promise.all(
     paths.map(async path => {
-      const kind = path.startsWith('/api/admin/workers')
+      const id = path.startsWith('/api/admin/workers')
         ? worker
         : path.startsWith('/api/tokens')
           ? tokenId
           : job;
-      const response = await fetch(url + path.replace(':id', kind).replace(':name', 'flux'), {
+      const response = await fetch(url + path.replace(':id', id).replace(':name', 'flux'), {
         headers: { authorization: `Bearer ${adminToken}` },
       });
       expect([path, response.status < 500]).toEqual([path, true]);
@@ -110,7 +116,7 @@ async function readCalls({ url, adminToken, job, worker, tokenId }: Known): Prom
   );
 }
 
-/** Returns all events as they are sent. */
+/** Records the bytes of the event stream until it is closed. */
 async function openRawEvents(url: string, token: string) {
   const controller = new AbortController();
   const response = await fetch(`${url}/api/events`, {
@@ -139,7 +145,7 @@ const runAsNobody = (command: readonly string[]): Promise<{ readonly code: numbe
     );
   });
 
-/** Creates a folder that each user can enter, so that only the modes of the files in it protect them. */
+/** Creates a folder that every user can enter, so that files in it are protected only by their own modes. */
 function openFolder(): string {
   const folder = mkdtempSync('/tmp/trainyard-canaries-');
   chmodSync(folder, 0o755);
@@ -226,9 +232,9 @@ test.skipIf(!existsSync('/proc/self/environ'))(
       expect((await watch.jobEnd(job)).status).toBe(code === 0 ? 'completed' : 'failed');
       return job;
     };
-    const say = (place: string, { lines }: Program): Evidence => ({ place, text: lines.join('\n') });
+    const outputOf = (place: string, { lines }: Program): Evidence => ({ place, text: lines.join('\n') });
 
-    // The first server writes a log for humans; its agent has its token in a variable.
+    // The first server writes a log for humans. The agent gets a worker token in a variable.
     const first = await startServer();
     const { id, token: firstToken } = await first.createWorker({ name: 'rig-1' });
     valueOf(
@@ -260,7 +266,7 @@ test.skipIf(!existsSync('/proc/self/environ'))(
     first.program.kill('SIGTERM');
     await first.program.exited;
 
-    // The second server writes a JSON log and uses TLS; its agent has a join token in a file.
+    // The second server writes a JSON log and uses TLS. The agent gets a join token in a file.
     const second = await startServer('--json', '--ssl');
     const keyFile = readFileSync(join(dataDir, 'tls/key.pem'), 'utf8');
     const { join_token: joinToken } = valueOf(
@@ -302,10 +308,10 @@ test.skipIf(!existsSync('/proc/self/environ'))(
     await second.program.exited;
     addEvidence(readFiles(folder));
     addEvidence([
-      say('words of the server', first.program),
-      say('words of the server', second.program),
-      say('words of the agent', agent),
-      say('words of the agent', secondAgent),
+      outputOf('output of the server', first.program),
+      outputOf('output of the server', second.program),
+      outputOf('output of the agent', agent),
+      outputOf('output of the agent', secondAgent),
     ]);
 
     const planted: readonly Planted[] = [
@@ -314,12 +320,12 @@ test.skipIf(!existsSync('/proc/self/environ'))(
       { what: 'the second worker token', text: secondToken, places: [] },
       { what: 'the join token', text: joinToken, places: [/^file bench\/token$/] },
       {
-        what: 'the worker token that the rig has made',
+        what: 'the worker token that the rig has created',
         text: ownToken,
         places: [/^file home\/trainyard\/rig-1\/token$/],
       },
       {
-        what: 'the key of TLS',
+        what: 'the TLS key',
         text: keyFile.split('\n')[1] ?? 'none',
         places: [/^file data\/tls\/key\.pem$/],
       },

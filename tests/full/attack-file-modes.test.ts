@@ -30,7 +30,7 @@ test.skipIf(isWindows)(
     onTestFinished(() => killProcessesOf(folder));
     const [dataDir, home] = [join(folder, 'data'), join(folder, 'home')];
     mkdirSync(home, { mode: 0o755 });
-    // Skip files of the trainer, which are inside a private folder.
+    // Skip the files that the trainer writes. They have public modes, but are inside a private folder.
     const modes = watchModes(folder, path => path !== home && !/\/output\/./.test(path));
     onTestFinished(() => modes.close());
 

@@ -1,5 +1,5 @@
 /**
- * Thousands of invalid tokens and hundreds of streams against a server in a process of its own
+ * Thousands of invalid tokens and hundreds of streams against a server in a separate process
  * (docs/internals/faults.md, S13).
  */
 import { readFileSync } from 'node:fs';
@@ -25,9 +25,9 @@ async function openServer() {
 }
 
 /** Calls with invalid tokens as fast as the server answers, until `isOver` returns true. */
-function flood(url: string, atOnce: number, isOver: () => boolean) {
+function flood(url: string, concurrency: number, isOver: () => boolean) {
   const { hostname, port } = new URL(url);
-  const agent = new Agent({ keepAlive: true, maxSockets: atOnce });
+  const agent = new Agent({ keepAlive: true, maxSockets: concurrency });
   const statuses = new Map<number, number>();
   let tokensTried = 0;
   const sendOne = (): Promise<void> =>
@@ -49,7 +49,7 @@ function flood(url: string, atOnce: number, isOver: () => boolean) {
   const loop = async (): Promise<void> => {
     while (!isOver()) await sendOne();
   };
-  const done = Promise.all(Array.from({ length: atOnce }, loop)).finally(() => agent.destroy());
+  const done = Promise.all(Array.from({ length: concurrency }, loop)).finally(() => agent.destroy());
   return { statuses, tried: () => tokensTried, done };
 }
 
@@ -65,7 +65,7 @@ test('rate-limits invalid tokens after sixty, and serves valid clients at the sa
   let jobsDone = 0;
   let isOver = false;
   const attack = flood(url, 16, () => isOver);
-  // Clients with valid tokens are served meanwhile, and jobs are completed.
+  // During the attack, valid clients are still served, and jobs are completed.
   while (attack.tried() < targetCount || jobsDone < 2) {
     const job = await submit({ config: {} });
     expect(await watch.jobEnd(job)).toMatchObject({ status: 'completed', attempt: 1 });
@@ -78,7 +78,7 @@ test('rate-limits invalid tokens after sixty, and serves valid clients at the sa
 
   const { statuses } = attack;
   expect([...statuses.keys()].toSorted((a, b) => a - b)).toEqual([401, 429]);
-  // Sixty invalid tokens are answered at once, then one per second.
+  // The server answers sixty invalid tokens with 401 immediately, then one per second, and all others with 429.
   const answeredCount = statuses.get(401) ?? 0;
   expect(answeredCount).toBeGreaterThanOrEqual(60);
   expect(answeredCount).toBeLessThanOrEqual(62 + seconds);

@@ -1,4 +1,4 @@
-/** A malicious orchestrator against an agent in a process of its own (docs/internals/faults.md, S10, S11 and S15). */
+/** A malicious orchestrator against an agent in a separate process (docs/internals/faults.md, S10, S11 and S15). */
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import { join, relative } from 'node:path';
@@ -64,7 +64,7 @@ async function startOtherServer() {
   return { host: `127.0.0.1:${typeof address === 'object' ? address?.port : 0}`, calls };
 }
 
-/** The paths of the files within a folder. */
+/** Returns the relative paths of everything below a folder. */
 const filesIn = (folder: string): readonly string[] =>
   pathsBelow(folder)
     .map(path => relative(folder, path))
@@ -103,7 +103,7 @@ test("ignores offers that escape the job folder or the orchestrator's address, a
   const state = join(rig.home, 'trainyard/rig-1');
   const before = filesIn(rig.folder);
 
-  const places = [
+  const badIds = [
     '../evil',
     '..',
     '.',
@@ -116,10 +116,10 @@ test("ignores offers that escape the job folder or the orchestrator's address, a
     '',
     'x'.repeat(300),
   ];
-  for (const place of places) {
-    orchestrator.push(makeOffer({ job_id: place }));
-    orchestrator.push(makeOffer({ attempt_id: place }));
-    orchestrator.push({ type: 'job_cancel', job_id: place, attempt_id: place } as WorkerCommand);
+  for (const badId of badIds) {
+    orchestrator.push(makeOffer({ job_id: badId }));
+    orchestrator.push(makeOffer({ attempt_id: badId }));
+    orchestrator.push({ type: 'job_cancel', job_id: badId, attempt_id: badId } as WorkerCommand);
   }
   const endpoints = [
     `@${otherServer.host}/x`,

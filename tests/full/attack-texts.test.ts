@@ -25,8 +25,8 @@ let pendingJob: JobId;
 let workerStream: { readonly text: () => string };
 let uiStream: { readonly text: () => string; until(pattern: RegExp): Promise<void> };
 
-async function openStream(path: string, header: readonly [string, string], controller: AbortSignal) {
-  const response = await fetch(server.url + path, { headers: [[...header]], signal: controller });
+async function openStream(path: string, header: readonly [string, string], signal: AbortSignal) {
+  const response = await fetch(server.url + path, { headers: [[...header]], signal });
   let text = '';
   const checks = new Set<() => void>();
   const readStream = async (): Promise<void> => {
@@ -131,7 +131,7 @@ afterAll(async () => {
 const blocksOf = (text: string): readonly string[] => text.split('\n\n').filter(block => block !== '');
 
 describe('event streams', () => {
-  test('escapes hostile text to one line of ASCII per frame, so that no frame is forged', async () => {
+  test('escapes hostile text in events to one line of ASCII per frame, so that no frame is forged', async () => {
     await uiStream.until(/worker\.drain/);
     for (const text of [uiStream.text(), workerStream.text()])
       for (const line of text.split('\n'))
@@ -156,7 +156,7 @@ describe('event streams', () => {
     ]);
   });
 
-  test('strips control characters from what a worker reports about itself, and shortens it', async () => {
+  test('strips control characters from texts that a worker reports about itself, and shortens the texts', async () => {
     const worker = valueOf(await server.admin.call(workersApi.get, { params: { id: rig.id } }));
     const reportedTexts = [worker.host, worker.gpu_name, worker.accelerator_type, worker.agent_version];
     for (const text of [
@@ -171,16 +171,19 @@ describe('event streams', () => {
   });
 });
 
-test.each([frame, ansi, reversedText, lines])('rejects %j as a name or a reason', async text => {
-  const { admin } = server;
-  const answers = [
-    await admin.call(workersApi.create, { body: { name: text } }),
-    await admin.call(workersApi.drain, { params: { id: rig.id }, body: { reason: text } }),
-    await admin.call(queueApi.submit, { body: { config: {}, config_name: text } }),
-  ];
-  for (const answer of answers)
-    expect(answer).toMatchObject({ ok: false, failure: { problem: { code: 'invalid_request' } } });
-});
+test.each([frame, ansi, reversedText, lines])(
+  'rejects %j as the name of a worker or config, and as a reason to drain a worker',
+  async text => {
+    const { admin } = server;
+    const answers = [
+      await admin.call(workersApi.create, { body: { name: text } }),
+      await admin.call(workersApi.drain, { params: { id: rig.id }, body: { reason: text } }),
+      await admin.call(queueApi.submit, { body: { config: {}, config_name: text } }),
+    ];
+    for (const answer of answers)
+      expect(answer).toMatchObject({ ok: false, failure: { problem: { code: 'invalid_request' } } });
+  },
+);
 
 describe('terminal output', () => {
   const commands: readonly (readonly [string, () => readonly string[]])[] = [
@@ -209,7 +212,10 @@ describe('terminal output', () => {
         const withoutTerminal = await runTrainyard(argv);
         const onTerminal = await runTrainyard(argv, { screen: { columns: 80, rows: 24 } });
         for (const { out, err, code } of [withoutTerminal, onTerminal]) {
-          expect([argv.join(' '), code === 0 || code === 2], `said: ${err}`).toEqual([argv.join(' '), true]);
+          expect([argv.join(' '), code === 0 || code === 2], `stderr: ${err}`).toEqual([
+            argv.join(' '),
+            true,
+          ]);
           // With `-o`, tabs separate the fields.
           expect(out).not.toMatch(harmful);
           expect(err).not.toMatch(harmful);

@@ -1,4 +1,4 @@
-/** Unauthorized uploads by trainers and others to a server in a process of its own (docs/internals/faults.md, S17). */
+/** Unauthorized and large uploads to a server in a separate process (docs/internals/faults.md, S17). */
 import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs';
 import { request } from 'node:http';
 import { join } from 'node:path';
@@ -32,15 +32,15 @@ async function open(...args: readonly string[]) {
   return { server, fixture, token, admin, watch, keys };
 }
 
-/** Returns all files below the data folder, except those of the database. */
-const filesIn = ({ dataDir }: ServerProgram): readonly string[] =>
+/** Returns the paths of all stored artifact files. */
+const artifactFiles = ({ dataDir }: ServerProgram): readonly string[] =>
   existsSync(join(dataDir, 'artifacts'))
     ? readdirSync(join(dataDir, 'artifacts'), { recursive: true, encoding: 'utf8' }).filter(name =>
         statSync(join(dataDir, 'artifacts', name)).isFile(),
       )
     : [];
 
-test('refuses uploads with a revoked token, to another job, outside the folder or over quota, and stores nothing', async () => {
+test('refuses uploads with a revoked token, to another job, outside the folder or over quota, and stores no file', async () => {
   const { server, fixture, keys } = await open('--artifacts-per-job', '0.001', '--disk-reserve', '0');
   const rigs = [await openRig(fixture, 'rig-1'), await openRig(fixture, 'rig-2')] as const;
   const revoked = await startJob(fixture, rigs[0]);
@@ -85,7 +85,7 @@ test('refuses uploads with a revoked token, to another job, outside the folder o
     [],
     [],
   ]);
-  expect(filesIn(server)).toEqual([]);
+  expect(artifactFiles(server)).toEqual([]);
   expect(
     readdirSync(server.dataDir)
       .filter(name => name !== 'artifacts')

@@ -40,7 +40,7 @@ describe('trainyard server', () => {
     expect(readFileSync(file, 'utf8').trim()).toMatch(/^ta_\S{40,}$/);
   });
 
-  test('keeps its admin token across restarts, and refuses a token file that others can read', async () => {
+  test('keeps its admin token across restarts, and refuses to start when others can read the token file', async () => {
     const first = await startServer();
     const file = join(first.dataDir, 'admin-token');
     const token = readFileSync(file, 'utf8');
@@ -83,13 +83,13 @@ describe('trainyard server', () => {
     [['nonsense'], 2, /unknown command/],
     [['server', '--config', '/nowhere/config.json'], 2, /--config \/nowhere\/config\.json/],
     [['server', '--port', '0', '--host', '192.0.2.1'], 1, /192\.0\.2\.1 is not an address of this machine/],
-  ])('exits with a reason for trainyard %j: exit code %i', async (args, code, message) => {
+  ])('prints an error for trainyard %j, and exits with %i', async (args, code, message) => {
     const program = trainyard(args, { env: { XDG_DATA_HOME: temporaryFolder() } });
     expect((await program.exited).code).toBe(code);
     expect(program.lines.join('\n')).toMatch(message);
   });
 
-  test('exits with 1 and names the port when it is in use', async () => {
+  test('exits with 1 when its port is in use, and names the port', async () => {
     const first = await startServer();
     onTestFinished(() => first.kill('SIGKILL'));
     const { port } = new URL(first.url);
@@ -131,7 +131,7 @@ describe('trainyard worker', () => {
     expect(workerWithSplitToken.lines.join('\n')).toMatch(/Invalid token: it contains white space/);
   });
 
-  test('accepts a worker token in the arguments, and warns', async () => {
+  test('accepts a worker token in the arguments, and warns that all users can see it', async () => {
     const server = await startTestServer();
     onTestFinished(() => server.close());
     const { token } = await server.createWorker({ name: 'rig-1' });
@@ -175,7 +175,7 @@ describe('trainyard worker', () => {
   });
 });
 
-/** Starts an https server with a self-signed certificate that refuses each token. */
+/** Starts an https server with a self-signed certificate, which refuses every token. */
 async function startTlsServer() {
   const certificate = join(root, 'tests/support/tls/test-cert.pem');
   const key = readFileSync(join(root, 'tests/support/tls/test-key.pem'));

@@ -23,7 +23,7 @@ const missing = missingForImages();
 if (missing !== null) console.log(`Container images were not built: ${missing}`);
 
 const tenMinutes = 600_000;
-/** The user of all images. */
+/** The user id in all images. */
 const uid = 1000;
 const [server, worker, simpletuner] = [
   'localhost/trainyard',
@@ -39,7 +39,7 @@ describe.skipIf(missing !== null)('the container images', { timeout: tenMinutes 
     const options = bases.flatMap(argument => ['--build-arg', argument]);
     images.build(server, [...options, '--target', 'server', '.']);
     images.build(worker, [...options, '--target', 'worker', '.']);
-    // SimpleTuner and CUDA have several gigabytes. Their place is taken by Debian's Python.
+    // SimpleTuner and CUDA are several gigabytes large, so Debian's Python replaces them.
     const trainer = [`TRAINER_IMAGE=${baseImages.debian}`, `WORKER_IMAGE=${worker}`, 'TRAINER_PACKAGES='];
     const folder = 'examples/containers';
     images.build(simpletuner, [
@@ -51,7 +51,7 @@ describe.skipIf(missing !== null)('the container images', { timeout: tenMinutes 
   }, 2 * tenMinutes);
   afterAll(() => images.remove());
 
-  test('run a job as an ordinary user, with all data on their volumes', async () => {
+  test('run a job as an ordinary user, with all data on the volumes of the images', async () => {
     const port = await freePort();
     const url = `http://127.0.0.1:${port}`;
     const [serverData, workerState] = [volume(), volume()];
@@ -75,9 +75,9 @@ describe.skipIf(missing !== null)('the container images', { timeout: tenMinutes 
     endAfterTest(orchestrator);
     await lineOf(orchestrator, /"ready":true/);
 
-    const invitation = trainyard('workers', 'create', 'rig-1');
-    const [token = ''] = /tj_[\w-]+/.exec(invitation) ?? [];
-    const [pin = ''] = /sha256:[\w+/=]+/.exec(invitation) ?? [];
+    const joinInstructions = trainyard('workers', 'create', 'rig-1');
+    const [token = ''] = /tj_[\w-]+/.exec(joinInstructions) ?? [];
+    const [pin = ''] = /sha256:[\w+/=]+/.exec(joinInstructions) ?? [];
     const trainer = join(workerState, 'train.sh');
     writeFileSync(
       trainer,
@@ -107,7 +107,7 @@ describe.skipIf(missing !== null)('the container images', { timeout: tenMinutes 
     writeFileSync(join(serverData, 'configs/box.json'), '{"note": "container"}');
     expect(trainyard('jobs', 'submit', 'box', '--follow')).toContain('completed');
     await uploaded;
-    // The trainer prints the number of its user.
+    // The trainer prints its user id.
     expect(trainyard('jobs', 'logs', 'box').split('\n')).toContain(`${uid}`);
     for (const folder of [serverData, workerState])
       for (const name of readdirSync(folder))
@@ -115,7 +115,7 @@ describe.skipIf(missing !== null)('the container images', { timeout: tenMinutes 
   });
 
   test.each([server, worker, simpletuner])(
-    '%s has a user without root, a volume, a stop signal and a health check',
+    'set a user other than root, a volume, a stop signal and a health check in %s',
     image => {
       expect(images.inspect(image)).toMatchObject({
         User: expect.stringMatching(/^(?:node|worker)$/),
@@ -126,7 +126,7 @@ describe.skipIf(missing !== null)('the container images', { timeout: tenMinutes 
     },
   );
 
-  test('the image with a trainer starts the worker of the checkout and its own Python', () => {
+  test('start the worker of this checkout and the Python of the trainer in the image with a trainer', () => {
     const { version } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as { version: string };
     const command = [
       'sh',
@@ -140,7 +140,7 @@ describe.skipIf(missing !== null)('the container images', { timeout: tenMinutes 
     ]);
   });
 
-  test('the compose file uses these images and their volumes', () => {
+  test('are used with their volumes by the compose file', () => {
     const file = parse(readFileSync(join(root, 'examples/containers/compose.yaml'), 'utf8')) as ComposeFile;
     expect(Object.values(file.services).map(service => service.image)).toEqual([server, simpletuner]);
     for (const { image, volumes } of Object.values(file.services)) {
@@ -158,7 +158,7 @@ interface ComposeFile {
   readonly volumes: Readonly<Record<string, unknown>>;
 }
 
-/** Creates a folder that the user of the images owns. */
+/** Creates a folder owned by the user of the images. */
 function volume(): string {
   const folder = mkdtempSync(join(tmpdir(), 'volume-'));
   chownSync(folder, uid, uid);
@@ -185,7 +185,7 @@ function endAfterTest(child: ChildProcess): void {
   });
 }
 
-/** Resolves when the program prints such a line. */
+/** Resolves with the first line that matches the pattern. Rejects when the container ends before. */
 function lineOf(child: ChildProcess, pattern: RegExp): Promise<string> {
   return new Promise((resolve, reject) => {
     for (const stream of [child.stdout, child.stderr])

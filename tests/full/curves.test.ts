@@ -63,14 +63,14 @@ const waitForStep = ({ pointsOf }: Opened, job: JobId, step: number) =>
   vi.waitFor(
     async () => {
       const points = await pointsOf(job);
-      if ((points.at(-1)?.step ?? 0) < step) throw new Error('it has not come');
+      if ((points.at(-1)?.step ?? 0) < step) throw new Error('the step has not arrived');
       return points;
     },
     { interval: 100, timeout: 30_000 },
   );
 
-/** Expects that each step is on the curve once, at increasing times. */
-async function expectWhole(fixture: Opened, job: JobId, last: number): Promise<void> {
+/** Expects that each step up to `last` is on the curve exactly once, at increasing times. */
+async function expectCompleteCurve(fixture: Opened, job: JobId, last: number): Promise<void> {
   const points = await waitForStep(fixture, job, last);
   expect(points.map(({ step }) => step)).toEqual(Array.from({ length: last }, (_, at) => at + 1));
   expect(points.map(({ count, gaps }) => count + gaps)).toEqual(points.map(() => 1));
@@ -94,7 +94,7 @@ test('continues the same curve after the agent is killed and restarted', async (
   const pointsBeforeKill = await waitForStep(fixture, job, 20);
   first.kill('SIGKILL');
   await first.exited;
-  // The trainer prints while no agent runs. That output must not be lost.
+  // The trainer goes on printing while no agent runs. This output must not be lost.
   const stepWithoutAgent = training.step() + 30;
   await vi.waitFor(() => expect(training.step()).toBeGreaterThan(stepWithoutAgent), {
     interval: 50,
@@ -108,7 +108,7 @@ test('continues the same curve after the agent is killed and restarted', async (
   onTestFinished(() => watch.close());
   training.finish();
   await watch.jobEnd(job);
-  await expectWhole(fixture, job, training.step());
+  await expectCompleteCurve(fixture, job, training.step());
   expect((await fixture.pointsOf(job)).slice(0, pointsBeforeKill.length)).toEqual(pointsBeforeKill);
 }, 90_000);
 
@@ -122,8 +122,8 @@ test('keeps acknowledged points when the server is killed, and receives the rest
   const pointsBeforeKill = await waitForStep(first, job, 20);
   first.server.kill('SIGKILL');
   await first.server.exited;
-  const stepWithoutAgent = training.step() + 30;
-  await vi.waitFor(() => expect(training.step()).toBeGreaterThan(stepWithoutAgent), {
+  const stepWithoutServer = training.step() + 30;
+  await vi.waitFor(() => expect(training.step()).toBeGreaterThan(stepWithoutServer), {
     interval: 50,
     timeout: 30_000,
   });
@@ -132,14 +132,14 @@ test('keeps acknowledged points when the server is killed, and receives the rest
   const watch = await second.watch();
   onTestFinished(() => watch.close());
   expect((await second.pointsOf(job)).slice(0, pointsBeforeKill.length)).toEqual(pointsBeforeKill);
-  await waitForStep(second, job, stepWithoutAgent);
+  await waitForStep(second, job, stepWithoutServer);
   training.finish();
   await watch.jobEnd(job);
-  await expectWhole(second, job, training.step());
+  await expectCompleteCurve(second, job, training.step());
 }, 90_000);
 
-/** Returns the run folders of a rig that contain a report. */
-const reportedRuns = (stateHome: string): readonly string[] =>
+/** Returns the paths of the reports in the run folders of a rig. */
+const reportFiles = (stateHome: string): readonly string[] =>
   readdirSync(stateHome, { recursive: true, encoding: 'utf8' }).filter(path =>
     /runs\/[^/]+\/report\.json$/.test(path),
   );
@@ -156,13 +156,13 @@ test('completes the curve of a training that ended while agent and server were d
   await waitForStep(first, job, 20);
   first.server.kill('SIGKILL');
   await first.server.exited;
-  const stepWithoutAgent = training.step() + 30;
-  await vi.waitFor(() => expect(training.step()).toBeGreaterThan(stepWithoutAgent), {
+  const stepWithoutServer = training.step() + 30;
+  await vi.waitFor(() => expect(training.step()).toBeGreaterThan(stepWithoutServer), {
     interval: 50,
     timeout: 30_000,
   });
   training.finish();
-  await vi.waitFor(() => expect(reportedRuns(stateHome)).not.toEqual([]), { interval: 50, timeout: 30_000 });
+  await vi.waitFor(() => expect(reportFiles(stateHome)).not.toEqual([]), { interval: 50, timeout: 30_000 });
   agent.kill('SIGKILL');
   await agent.exited;
 
@@ -171,5 +171,5 @@ test('completes the curve of a training that ended while agent and server were d
   onTestFinished(() => watch.close());
   start();
   await watch.jobEnd(job);
-  await expectWhole(second, job, training.step());
+  await expectCompleteCurve(second, job, training.step());
 }, 90_000);

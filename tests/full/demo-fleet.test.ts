@@ -31,8 +31,8 @@ async function startFleet(workers: number, ...args: readonly string[]): Promise<
 
 const listWorkers = async () => valueOf(await server.admin.call(workersApi.list)).workers;
 
-const jobWhere = (fits: (job: JobView) => boolean): Promise<JobView> =>
-  server.watch.until('a job like that', event =>
+const waitForJob = (fits: (job: JobView) => boolean): Promise<JobView> =>
+  server.watch.until('a matching job', event =>
     event.kind === 'job' && event.job !== null && fits(event.job) ? event.job : null,
   );
 
@@ -106,17 +106,17 @@ test('reports why a demo job failed, and takes the next job', async () => {
   }
 });
 
-test('runs its sample jobs on demo workers only, and cancels the rest at its end', async () => {
+test('runs the sample jobs of a demo fleet only on demo workers, and cancels the remaining jobs when it stops', async () => {
   await server.createWorker({ name: 'demo-01', labels: { team: 'real' } });
   const fleet = await startFleet(1, '--submit-rate', '10/s', '--job-seconds', '1h', '--json');
-  const first = await jobWhere(job => job.status === 'running');
+  const first = await waitForJob(job => job.status === 'running');
   expect(first).toMatchObject({ worker_name: 'demo-02', worker_labels: { fleet: 'demo' } });
-  await jobWhere(job => job.status === 'pending' && job.id !== first.id);
+  await waitForJob(job => job.status === 'pending' && job.id !== first.id);
   fleet.kill('SIGTERM');
   expect((await fleet.exited).code).toBe(0);
   const { entries } = valueOf(await server.admin.call(queueApi.list, { query: { limit: 500 } }));
   expect(new Set(entries.map(({ status }) => status))).toEqual(new Set(['cancelled']));
-  // The worker of another user with such a name is kept.
+  // The demo fleet keeps the worker of another user, although it has the name of a demo worker.
   expect((await listWorkers()).map(({ name }) => name)).toEqual(['demo-01']);
   const rows = fleet.lines.flatMap(line =>
     line.startsWith('{') ? [JSON.parse(line) as { type: string }] : [],
@@ -126,7 +126,7 @@ test('runs its sample jobs on demo workers only, and cancels the rest at its end
   );
 });
 
-test('removes workers of an earlier demo, and keeps workers with --keep', async () => {
+test('keeps demo workers with --keep, and removes workers of an earlier demo at the next start', async () => {
   const keptFleet = await startFleet(2, '--keep');
   keptFleet.kill('SIGINT');
   expect(await keptFleet.exited).toEqual({ code: 0, signal: null });
@@ -142,7 +142,7 @@ test('removes workers of an earlier demo, and keeps workers with --keep', async 
   expect((await listWorkers()).map(({ name }) => name).toSorted()).toEqual(['demo-01', 'demo-02']);
 });
 
-test('ends when its last ephemeral worker has left after one job', async () => {
+test('ends a demo fleet when its last ephemeral worker has left after one job', async () => {
   const fleet = await startFleet(1, '--ephemeral', '1', '--job-seconds', '0.5', '--fail-rate', '0');
   expect(await listWorkers()).toMatchObject([{ worker_type: 'ephemeral', persistent: false }]);
   const id = await server.submit({ config: { a: 1 } });
@@ -155,7 +155,7 @@ describe('usage errors of demo-fleet', () => {
   test.each<[string, number, readonly string[], RegExp]>([
     ['zero workers', 2, ['--workers', '0'], /Give a number from 1 to 500/],
     ['too many workers', 2, ['--workers', '501'], /Give a number from 1 to 500/],
-    ['half a worker', 2, ['--workers', '1.5'], /Give a whole number/],
+    ['a fraction of a worker', 2, ['--workers', '1.5'], /Give a whole number/],
     ['a failure rate above 1', 2, ['--fail-rate', '2'], /Give a share from 0 to 1/],
     ['a job length of zero', 2, ['--job-seconds', '0'], /up to a day/],
     ['a rate without a unit', 2, ['--submit-rate', '6'], /such as 6\/min/],

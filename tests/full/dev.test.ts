@@ -1,4 +1,4 @@
-/** `npm run dev` as processes of its own: Vite serves the page, and a real orchestrator serves everything else. */
+/** `npm run dev` as separate processes: Vite serves the page, and a real orchestrator serves everything else. */
 import { utimesSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
@@ -12,10 +12,11 @@ interface Development extends Program {
   readonly folder: string;
   /** The address of the page. */
   readonly url: string;
+  /** The code in the sign-in link. */
   readonly code: string;
 }
 
-/** Starts `npm run dev`. Resolves when it is ready. All its processes are found by their folder. */
+/** Starts `npm run dev`. Resolves when it is ready. `processesOf(folder)` finds all its processes. */
 async function startDev(...args: readonly string[]): Promise<Development> {
   const folder = temporaryFolder();
   onTestFinished(() => killProcessesOf(folder));
@@ -43,7 +44,7 @@ async function statusesOf({ url }: Development, cookie: string): Promise<readonl
 
 const isConnected = (status: unknown): boolean => status === 'idle' || status === 'busy';
 
-/** Polls until there are two workers, because no event reports that. Makes one request at a time. */
+/** Polls until two workers are connected, because no single event reports that. Makes one request at a time. */
 function waitForTwoWorkers(dev: Development, cookie: string): Promise<true> {
   let statuses: readonly unknown[] = [];
   let isRequesting = false;
@@ -56,10 +57,10 @@ function waitForTwoWorkers(dev: Development, cookie: string): Promise<true> {
     if (!isRequesting) void requestStatuses();
     return statuses.length === 2 && statuses.every(isConnected);
   };
-  return eventually('two workers that are there', () => check() || null, timeoutMs);
+  return eventually('two connected workers', () => check() || null, timeoutMs);
 }
 
-test('serves the page with hot reload, proxies its calls, and stops every process in order on Ctrl-C', {
+test('serves the page with hot reload, proxies its calls, and stops the fleet before the server on Ctrl-C', {
   timeout: timeoutMs,
 }, async () => {
   const dev = await startDev();
@@ -111,7 +112,7 @@ test('restarts the server at the same address when its sources change, and the w
   expect((await dev.exited).code).toBe(0);
 });
 
-test('stops all processes and names the one that ended', { timeout: timeoutMs }, async () => {
+test('stops all processes when the server ends, and names the server', { timeout: timeoutMs }, async () => {
   const dev = await startDev();
   const server = processesOf(dev.folder).find(pid => / server --host /.test(argvOf(pid)));
   process.kill(server ?? 0, 'SIGKILL');
@@ -124,7 +125,7 @@ test('stops all child processes when npm run dev is killed', { timeout: timeoutM
   const dev = await startDev();
   dev.kill('SIGKILL');
   const isOver = (): boolean => processesOf(dev.folder).length === 0;
-  expect(await eventually('the end of all of it', isOver, timeoutMs)).toBe(true);
+  expect(await eventually('the end of all processes', isOver, timeoutMs)).toBe(true);
 });
 
 test('stops all processes when the demo fleet rejects an option', {

@@ -19,8 +19,8 @@ const first = imageEvent(100, 'validation', red);
 const second = imageEvent(200, 'validation', green);
 
 /**
- * Creates a trainer that writes a part of its event file at its start and when each of the files `1` and `2` appears,
- * and then ends.
+ * Creates a trainer that writes an event file in three parts, and then ends. It writes the first part at its start, and
+ * the others when `go(1)` and `go(2)` are called.
  */
 function makeTrainer() {
   const folder = temporaryFolder();

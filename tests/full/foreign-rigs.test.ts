@@ -1,6 +1,6 @@
 /**
- * The executables for other systems, in emulators of these systems: Windows x64 in Wine, and Linux arm64 in QEMU. To install
- * them on Debian: `apt-get install wine wine64 qemu-user-static libc6-arm64-cross libstdc++6-arm64-cross`.
+ * The executables for other systems, run in emulators: Windows x64 in Wine, and Linux arm64 in QEMU. To install the
+ * emulators on Debian: `apt-get install wine wine64 qemu-user-static libc6-arm64-cross libstdc++6-arm64-cross`.
  */
 import { execFileSync } from 'node:child_process';
 import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
@@ -51,7 +51,7 @@ async function openFleet() {
   return { server, id, workerArguments, env: { SIMPLETUNER_WORKER_TOKEN: token } };
 }
 
-/** The arguments of all processes of this machine whose command line contains the text. */
+/** Returns the command lines of all processes of this machine that contain the text. */
 const processesWith = (text: string): readonly string[] =>
   readdirSync('/proc')
     .filter(name => /^\d+$/.test(name))
@@ -65,7 +65,7 @@ const processesWith = (text: string): readonly string[] =>
     .filter(line => line.includes(text));
 
 describe.skipIf(!hasWine)('on Windows x64 in Wine', () => {
-  /** A Windows of its own, which is removed after the test. */
+  /** Creates a new Windows for Wine, which is stopped after the test. */
   function openWindows() {
     const home = temporaryFolder();
     const env = {
@@ -79,18 +79,18 @@ describe.skipIf(!hasWine)('on Windows x64 in Wine', () => {
     return { home, env };
   }
 
-  /** V8 reserves memory with a function that Wine 8 only has in part. Without the function, it uses another one. */
-  function withoutReservations(program: Buffer): Buffer {
+  /** Renames VirtualAlloc2, which Wine 8 supports only in part. V8 then reserves memory with another function. */
+  function withoutVirtualAlloc2(program: Buffer): Buffer {
     const name = Buffer.from('VirtualAlloc2\0');
     const index = program.indexOf(name);
     if (index < 0 || program.indexOf(name, index + 1) >= 0)
-      throw new Error('found no single name to replace');
+      throw new Error('VirtualAlloc2 does not occur exactly once');
     program.write('VirtualAllocX', index);
     return program;
   }
 
   async function copyForWine(program: string, target: string): Promise<string> {
-    writeFileSync(target, withoutReservations(readFileSync(program)));
+    writeFileSync(target, withoutVirtualAlloc2(readFileSync(program)));
     return `Z:${target}`;
   }
 
@@ -100,7 +100,7 @@ describe.skipIf(!hasWine)('on Windows x64 in Wine', () => {
       env,
     });
 
-  test('registers, runs a job, and ends a cancelled training with its detached child', async () => {
+  test('registers the Windows worker, runs a job, and ends a cancelled training with its detached child', async () => {
     const windows = openWindows();
     const fleet = await openFleet();
     const [worker, node] = [
@@ -133,7 +133,7 @@ describe.skipIf(!hasWine)('on Windows x64 in Wine', () => {
     await expect.poll(() => processesWith(`${mark}.js child`).length, { timeout: 30_000 }).toBe(1);
     valueOf(await fleet.server.admin.call(queueApi.cancel, { params: { id: long } }));
     expect(await fleet.server.watch.jobEnd(long)).toMatchObject({ status: 'cancelled' });
-    // The command line of the worker names the script, too.
+    // The command line of the worker contains the name of the script, too, so skip it.
     expect(processesWith(`${mark}.js`).filter(line => !line.includes('--trainer'))).toEqual([]);
   }, 300_000);
 });
@@ -151,13 +151,14 @@ describe.skipIf(!hasQemu)('on Linux arm64 in QEMU', () => {
     return { ...fleet, idle: await fleet.server.watch.worker(fleet.id, 'idle') };
   }
 
-  test('registers and is idle', async () => {
+  test('registers the arm64 worker, which becomes idle', async () => {
     expect((await startWorker()).idle).toMatchObject({ name: 'rig-1' });
   }, 300_000);
 
-  // The worker starts itself as the guard of a job. Linux starts a file for arm64 only if QEMU is registered in binfmt_misc.
+  // For each job, the worker starts its own file as the guard. Linux can start this arm64 file only if QEMU is
+  // registered in binfmt_misc.
   test.skipIf(!startsArmPrograms)(
-    'runs a job to its end',
+    'runs a job to its end on the arm64 worker',
     async () => {
       const { server } = await startWorker();
       const job = await server.submit({ config: { trainer: 'selftest', seconds: 1 } });

@@ -39,7 +39,7 @@ describe('an agent that is killed and started again', () => {
     const count = reportedSteps(rig).length;
     await until(() => (reportedSteps(rig).length > count + 1 ? true : null));
     expect(await isAlive(trainer)).toBe(true);
-    // The agent reports only the newest progress of that time.
+    // The agent reports only the newest of the steps that the trainer made without an agent.
     expect(reportedSteps(rig)[count]).toBeGreaterThan(before);
     finish(rig, 0);
     expect((await rig.orchestrator.reported('completed')).body).toMatchObject({
@@ -82,7 +82,7 @@ describe('an agent that is killed and started again', () => {
   }, 30_000);
 });
 
-test('exits immediately on SIGUSR2 without a goodbye, and the next agent adopts the training', async () => {
+test('exits immediately without a goodbye when the agent gets SIGUSR2, and the next agent adopts the training', async () => {
   const rig = await startRig(training);
   const first = await rig.startAgentWithJob();
   const trainer = await rig.trainer();
@@ -96,7 +96,7 @@ test('exits immediately on SIGUSR2 without a goodbye, and the next agent adopts 
   await rig.orchestrator.reported('completed');
 }, 30_000);
 
-test('exits with 0 on SIGUSR2 while the agent still probes its GPUs', async () => {
+test('exits with 0 when the agent gets SIGUSR2 while it still probes its GPUs', async () => {
   const rig = await startRig(training);
   const probe = writeFile(
     rig.folder,
@@ -112,7 +112,7 @@ test('exits with 0 on SIGUSR2 while the agent still probes its GPUs', async () =
   expect(rig.orchestrator.count('register')).toBe(0);
 }, 30_000);
 
-test('exits with 3 when its token is refused during a job, and an agent with a new token adopts the job', async () => {
+test('exits with 3 when the token of the agent is refused during a job, and an agent with a new token adopts the job', async () => {
   const rig = await startRig(training);
   const first = await rig.startAgentWithJob();
   const trainer = await rig.trainer();

@@ -16,7 +16,7 @@ import { watchEvents } from '../support/watch.ts';
 const pidOf = async (worker: Program, word: 'runs' | 'goes on'): Promise<string> =>
   (await worker.waitForLine(new RegExp(`^Job .* ${word}: .*\\(pid (\\d+)\\)`)))[1] ?? '';
 
-/** A trainer that runs until its gate opens. */
+/** Creates a trainer that runs until `open` is called. */
 function makeGatedTrainer(): { readonly args: readonly string[]; open(): void } {
   const folder = temporaryFolder();
   const script = join(folder, 'trainer.cjs');
@@ -38,8 +38,8 @@ async function openServer(port = 0, dataDir = temporaryFolder()) {
 test('continues the same training after server and worker are killed, and completes it once', async () => {
   const first = await openServer();
   const { token } = await first.createWorker({ name: 'rig-1' });
-  const [stateHome, gate] = [temporaryFolder(), makeGatedTrainer()];
-  const start = (): Program => startWorker({ url: first.server.url, token, args: gate.args, stateHome });
+  const [stateHome, trainer] = [temporaryFolder(), makeGatedTrainer()];
+  const start = (): Program => startWorker({ url: first.server.url, token, args: trainer.args, stateHome });
   const agent = start();
   await agent.waitForLine(/^Connected/);
   const job = await first.submit({ config: {} });
@@ -53,7 +53,7 @@ test('continues the same training after server and worker are killed, and comple
   onTestFinished(() => watch.close());
   const restarted = start();
   expect(await pidOf(restarted, 'goes on')).toBe(pid);
-  gate.open();
+  trainer.open();
   expect(await watch.jobEnd(job)).toMatchObject({ status: 'completed', attempt: 1 });
   const { attempts } = valueOf(await second.client.call(queueApi.get, { params: { id: job } }));
   expect(attempts).toMatchObject([{ attempt: 1, outcome: 'completed', exit_code: 0 }]);
@@ -65,8 +65,8 @@ test('continues a job through a token rotation when the token file gets the new 
   const { id, token } = await server.createWorker({ name: 'rig-1' });
   const file = join(temporaryFolder(), 'token');
   writeFileSync(file, token, { mode: 0o600 });
-  const gate = makeGatedTrainer();
-  const args = [...gate.args, '--worker-token-file', file];
+  const trainer = makeGatedTrainer();
+  const args = [...trainer.args, '--worker-token-file', file];
   const agent = startWorker({ url: server.url, token: '', args });
   await agent.waitForLine(/^Connected/);
   const job = await server.submit({ config: {} });
@@ -74,18 +74,18 @@ test('continues a job through a token rotation when the token file gets the new 
   const rotated = valueOf(await server.admin.call(workersApi.rotateToken, { params: { id }, body: {} }));
   await agent.waitForLine(/^The orchestrator rejected the token/);
   writeFileSync(file, rotated.token);
-  gate.open();
+  trainer.open();
   expect(await server.watch.jobEnd(job)).toMatchObject({ status: 'completed', attempt: 1 });
   expect(agent.lines.filter(line => /^Job .* runs/.test(line))).toHaveLength(1);
 }, 30_000);
 
-test('refuses a second machine with the same token, but not the first one after a restart', async () => {
+test('refuses a second machine with the same worker token, but not the first machine after a restart', async () => {
   const server = await startTestServer();
   onTestFinished(() => server.close());
   const { id, token } = await server.createWorker({ name: 'rig-1' });
-  const [stateHome, gate] = [temporaryFolder(), makeGatedTrainer()];
+  const [stateHome, trainer] = [temporaryFolder(), makeGatedTrainer()];
   const start = (home: string): Program =>
-    startWorker({ url: server.url, token, args: gate.args, stateHome: home });
+    startWorker({ url: server.url, token, args: trainer.args, stateHome: home });
   const first = start(stateHome);
   await first.waitForLine(/^Connected/);
   const job = await server.submit({ config: {} });
@@ -97,7 +97,7 @@ test('refuses a second machine with the same token, but not the first one after 
   const restarted = start(stateHome);
   await restarted.waitForLine(/^Connected/);
   expect(await pidOf(restarted, 'goes on')).toBe(pid);
-  gate.open();
+  trainer.open();
   expect(await server.watch.jobEnd(job)).toMatchObject({ status: 'completed', attempt: 1, worker_id: id });
   expect(otherMachine.lines.filter(line => line.startsWith('Another machine'))).toHaveLength(1);
 }, 30_000);

@@ -6,8 +6,8 @@ import { attemptId, jobId } from '../unit/agent/builders.ts';
 import { isAlive, type Rig, startRig, until, untilGone } from '../unit/agent/guard-rig.ts';
 import { refused } from '../unit/agent/scripted-orchestrator.ts';
 
-/** Script of a trainer that ignores SIGTERM, as do its child and grandchild. It is ready when all three run. */
-const deafFamily = `
+/** Script of a trainer that ignores SIGTERM together with its child and grandchild. It is ready when all three run. */
+const stubbornFamily = `
   ignoreSigterm();
   startDescendants(() => note('ready', ''));
   setInterval(() => note('tick', ''), 50);`;
@@ -21,7 +21,7 @@ const reportsOfStatus = ({ orchestrator }: Rig, status: string) =>
 
 describe('stopping a trainer', () => {
   test('kills a trainer that ignores SIGTERM and all its descendants within the grace period', async () => {
-    const rig = await startRig(deafFamily, { graceMs: 500 });
+    const rig = await startRig(stubbornFamily, { graceMs: 500 });
     await rig.startAgentWithJob();
     const trainer = await rig.trainer();
     cancel(rig);
@@ -31,7 +31,7 @@ describe('stopping a trainer', () => {
   }, 30_000);
 
   test('completes a stop through the guard when the agent dies, and the next agent reports it', async () => {
-    const rig = await startRig(deafFamily, { graceMs: 2_000 });
+    const rig = await startRig(stubbornFamily, { graceMs: 2_000 });
     const first = await rig.startAgentWithJob();
     const [guard, trainer] = [await rig.guard(), await rig.trainer()];
     cancel(rig);
@@ -54,7 +54,7 @@ describe('stopping a trainer', () => {
     expect((await rig.orchestrator.reported('cancelled')).body).toMatchObject({ signal: 'SIGTERM' });
   }, 30_000);
 
-  test('stops a superseded training that a restarted agent finds, without a final report', async () => {
+  test('stops a superseded training that a restarted agent finds, and sends no final report', async () => {
     const rig = await startRig(obeyingTrainer);
     const first = await rig.startAgentWithJob();
     const trainer = await rig.trainer();
@@ -82,7 +82,7 @@ describe('a killed guard', () => {
   }, 30_000);
 
   test('ends the orphaned training before a restarted agent registers, and names no job', async () => {
-    const rig = await startRig(deafFamily);
+    const rig = await startRig(stubbornFamily);
     const first = await rig.startAgentWithJob();
     const trainer = await rig.trainer();
     process.kill((await rig.guard()).pid, 'SIGKILL');
@@ -105,11 +105,11 @@ describe('on_lost_contact: stop', () => {
   const profile = { timeoutMs: 4_000, graceMs: 1_000 };
 
   test('stops a training at T after the last answered heartbeat while its agent is suspended', async () => {
-    const rig = await startRig(deafFamily, profile);
+    const rig = await startRig(stubbornFamily, profile);
     const agent = await rig.startAgentWithJob(offer);
     const [guard, trainer] = [await rig.guard(), await rig.trainer()];
     onTestFinished(() => agent.kill('SIGCONT'));
-    // Each heartbeat restarts T. Without that, less than two seconds would remain after three seconds.
+    // Wait for three heartbeats, about 3 s. If they did not restart the timeout T, the trainer would end within 2 s.
     await rig.orchestrator.nth('heartbeat', rig.orchestrator.count('heartbeat') + 3);
     agent.kill('SIGSTOP');
     const goneAfterMs = await untilGone(trainer);

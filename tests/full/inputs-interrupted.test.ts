@@ -38,7 +38,7 @@ test('continues the download of an input after the worker was killed in the midd
   expect(Number(fetchedMegabytes)).toBeLessThanOrEqual(15 - (filesBeforeRestart - 1) * 0.1 + 0.1);
 }, 120_000);
 
-test('delivers an input although the server is killed in the middle of the download', async () => {
+test('delivers an input completely when the server is killed in the middle of the download', async () => {
   const first = await startServer();
   onTestFinished(() => first.kill('SIGKILL'));
   const tokenOf = (): string => readFileSync(join(first.dataDir, 'admin-token'), 'utf8').trim();

@@ -1,4 +1,4 @@
-/** All files of a completed job reach the server, whatever interrupts its end. Uses real processes. */
+/** All files of a completed job reach the server, although faults interrupt the uploads. Uses real processes. */
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
@@ -74,7 +74,7 @@ async function openFleet(dataDir: string, args: readonly string[], failpointOf: 
 const pollOptions = { timeout: 60_000, interval: 200 } as const;
 
 test.runIf(canMount)(
-  `names outstanding files while the server's disk is full, and uploads them once there is space${needsMount}`,
+  `reports outstanding files while the server's disk is full, and uploads them once there is space${needsMount}`,
   async () => {
     const disk = mountDisk(64 * 1_024);
     const { admin, watch, outstanding, keys, endTrainer } = await openFleet(disk.path, [
@@ -138,7 +138,7 @@ test("receives every file after the server was down for 11 minutes right after t
     new URL('../support/failpoint-later.ts', import.meta.url),
     String(elevenMinutes),
   );
-  // `--trust-clock`: the clock is right, because the server really was down for that long.
+  // The test simulates a real downtime, so `--trust-clock` tells the server that its clock is right.
   await restart(clockShift, ['--trust-clock']);
   expect(await keys(id)).toEqual([]);
   reconnect();

@@ -32,7 +32,8 @@ interface LogEntry {
 }
 
 /**
- * Creates a machine with a data folder for several servers, one after the other. All its processes end with the test.
+ * Creates a machine with a data folder, on which a test can start several servers, one after the other. All processes of
+ * the machine end with the test.
  */
 function openMachine() {
   const folder = temporaryFolder();
@@ -56,7 +57,7 @@ function openMachine() {
     dataDir,
     env,
     trainers,
-    /** Trainers end when this file exists. */
+    /** Trainers with this file as `until` end when it exists. */
     gate: join(folder, 'enough'),
     localWorker: ['--local-worker', '--local-worker-trainer', stubTrainer],
     stubTrainer,
@@ -96,10 +97,10 @@ async function startServer(
     async localWorker(): Promise<WorkerView> {
       const isIdleLocalWorker = (worker: WorkerView | null): worker is WorkerView =>
         worker?.local === true && worker.status === 'idle';
-      // It may have connected before the events were followed.
+      // The worker may have connected before `watch` received its first event.
       const connectedWorker = (await workers()).find(isIdleLocalWorker);
       if (connectedWorker !== undefined) return connectedWorker;
-      return watch.until('the local worker, idle', event =>
+      return watch.until('an idle local worker', event =>
         event.kind === 'worker' && isIdleLocalWorker(event.worker) ? event.worker : null,
       );
     },
@@ -112,10 +113,10 @@ async function startServer(
   };
 }
 
-/** Resolves with the pid of the n-th agent that was started. */
+/** Resolves with the pid of the n-th agent that the server has started. */
 async function agentOf({ lines }: Program, n = 1): Promise<number> {
   const entry = await eventually(
-    `start ${n} of the agent`,
+    `start ${n} of a local agent`,
     () => entriesOf(lines).filter(({ event }) => event === 'local_worker.started')[n - 1],
   );
   return Number(entry['pid']);
@@ -192,7 +193,7 @@ test(
 
 describe('a server that ends while its local worker trains', () => {
   test.each(['SIGKILL', 'SIGTERM'] as const)(
-    'continues the training after %s, and completes it once',
+    'continues the local training after %s and a restart, and completes the job once',
     async endSignal => {
       const machine = openMachine();
       const first = await machine.start(machine.localWorker);
@@ -297,7 +298,7 @@ test(
 );
 
 test(
-  'gives the local worker a new token after someone rotated its token',
+  'gives the local worker a new token after a user rotated its token',
   async () => {
     const machine = openMachine();
     const server = await machine.start(machine.localWorker);
@@ -314,7 +315,7 @@ test(
 );
 
 test(
-  'refuses local jobs without --local-worker, and explains why the others wait',
+  'refuses new local jobs without --local-worker, and explains why earlier local jobs are pending',
   async () => {
     const machine = openMachine();
     const firstServer = await machine.start(machine.localWorker);
@@ -365,22 +366,22 @@ test(
     writeFileSync(join(bin, 'nvidia-smi'), `#!/bin/sh\nprintf '${rows}'\n`);
     chmodSync(join(bin, 'nvidia-smi'), 0o755);
     const PATH = `${bin}:${process.env['PATH']}`;
-    const visibleFile = (place: string): string => join(machine.folder, `visible-${place}`);
-    const trainer = (place: string): string => {
-      const script = join(machine.folder, `trainer-${place}.cjs`);
+    const visibleFile = (name: string): string => join(machine.folder, `visible-${name}`);
+    const trainer = (name: string): string => {
+      const script = join(machine.folder, `trainer-${name}.cjs`);
       const exitWhenOpen = `require('node:fs').existsSync(${JSON.stringify(machine.gate)}) && process.exit(0)`;
       writeFileSync(
         script,
-        `require('node:fs').writeFileSync(${JSON.stringify(visibleFile(place))}, String(process.env.CUDA_VISIBLE_DEVICES)); setInterval(() => ${exitWhenOpen}, 20)`,
+        `require('node:fs').writeFileSync(${JSON.stringify(visibleFile(name))}, String(process.env.CUDA_VISIBLE_DEVICES)); setInterval(() => ${exitWhenOpen}, 20)`,
       );
       return `'${process.execPath}' '${script}'`;
     };
-    const local = ['--local-worker', '--local-worker-gpus', '1', '--local-worker-trainer', trainer('here')];
+    const local = ['--local-worker', '--local-worker-gpus', '1', '--local-worker-trainer', trainer('local')];
     const server = await machine.start(local, { PATH });
     expect(await server.localWorker()).toMatchObject({ gpu_count: 1, gpu_name: 'RTX 3090' });
     const rig = await server.createWorker({ name: 'rig-1', labels: { rig: 'yes' } });
     const rigArgs = ['worker', '--orchestrator-url', server.url, '--name', 'rig-1', '--persistent'];
-    trainyard([...rigArgs, '--trainer', trainer('there')], {
+    trainyard([...rigArgs, '--trainer', trainer('rig')], {
       env: { ...machine.env, PATH, SIMPLETUNER_WORKER_TOKEN: rig.token },
     });
     await server.watch.worker(rig.id, 'idle');
@@ -396,15 +397,15 @@ test(
       worker_name: hostname(),
     });
     expect(await server.job(jobOnRig)).toMatchObject({ allocated_gpus: [1], worker_id: rig.id });
-    const visible = (place: string): Promise<string> =>
-      eventually(`what the trainer ${place} sees`, () => {
+    const visible = (name: string): Promise<string> =>
+      eventually(`the GPUs of the trainer ${name}`, () => {
         try {
-          return readFileSync(visibleFile(place), 'utf8');
+          return readFileSync(visibleFile(name), 'utf8');
         } catch {
           return null;
         }
       });
-    expect([await visible('here'), await visible('there')]).toEqual(['1', '1']);
+    expect([await visible('local'), await visible('rig')]).toEqual(['1', '1']);
     writeFileSync(machine.gate, '');
     for (const id of [jobOnLocalWorker, jobOnRig]) await server.watch.jobEnd(id);
     expect(await server.job(jobOnLocalWorker)).toMatchObject({ allocated_gpus: null });

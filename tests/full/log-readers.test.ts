@@ -1,4 +1,4 @@
-/** Log downloads that clients do not read, from a server in a process of its own. */
+/** Log downloads that clients do not read, from a server in a separate process. */
 import { connect, type Socket } from 'node:net';
 import { expect, onTestFinished, test } from 'vitest';
 import { tokensApi } from '../../protocol/tokens-api.ts';
@@ -9,7 +9,7 @@ import { openRig, startJob } from '../support/upload-bench.ts';
 import { adminOf, openServer } from './storage-bench.ts';
 
 const MiB = 1_048_576;
-/** Size of a log that exceeds the buffers of both sockets, so that each download waits for its reader. */
+/** Size of the log. It exceeds the buffers of both sockets, so that each download waits for its reader. */
 const logBytes = 32 * MiB;
 const readers = 300;
 const maxDownloads = 32;
@@ -59,7 +59,7 @@ test('limits 300 stalled log downloads to 32, which bounds memory and file descr
   const refusedHeads = heads.filter(head => head.startsWith('HTTP/1.1 429'));
   expect(refusedHeads).toHaveLength(readers - maxDownloads);
   for (const head of refusedHeads) expect(head).toMatch(/retry-after: \d+/i);
-  // Other clients are served meanwhile, and the data that is buffered for readers is limited.
+  // The server still answers other clients, and the memory for stalled readers is limited.
   expect((await admin.jobs()).size).toBe(1);
   expect(memoryOf(server.pid) - before.memory).toBeLessThan(maxGrowth);
   // Each reader has a socket, and each download an open file.

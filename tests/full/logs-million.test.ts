@@ -1,4 +1,4 @@
-/** Any part of a log of a million lines is found quickly, and the whole log is never in memory. */
+/** Reads any part of a log of a million lines quickly, without the whole log in memory. */
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { afterAll, beforeAll, expect, test } from 'vitest';
@@ -39,20 +39,20 @@ const withinLimit = async <T>(action: () => Promise<T>): Promise<T> => {
   return answer;
 };
 setFlagsFromString('--expose-gc');
-const collect = runInNewContext('gc') as () => void;
+const collectGarbage = runInNewContext('gc') as () => void;
 /** Returns the memory in use after a garbage collection. */
-const memory = (): number => {
-  collect();
+const usedMemory = (): number => {
+  collectGarbage();
   const { heapUsed, arrayBuffers } = process.memoryUsage();
   return heapUsed + arrayBuffers;
 };
-/** Returns the maximum additional memory while `act` runs. */
+/** Returns the maximum additional memory while `action` runs. */
 async function memoryOf(action: () => Promise<unknown>): Promise<number> {
-  const before = memory();
+  const before = usedMemory();
   let maxUsed = before;
-  // Garbage collection takes time, so measure seldom.
+  // Each measurement collects garbage, which takes time, so measure only every 400 ms.
   const measure = (): void => {
-    maxUsed = Math.max(maxUsed, memory());
+    maxUsed = Math.max(maxUsed, usedMemory());
     timer = setTimeout(measure, 400);
   };
   let timer = setTimeout(measure, 200);
@@ -91,7 +91,7 @@ test('searches a log of a million lines with bounded memory, without blocking ot
   expect(valueOf(await search('epoch=3')).total_matches).toBe(lines);
 });
 
-test('allows four log searches at once, and ends a search when its client disconnects', async () => {
+test('allows four concurrent log searches, and ends a search when its client disconnects', async () => {
   const controller = new AbortController();
   const headers = { authorization: `Bearer ${server.adminToken}` };
   const searchStatus = (signal: AbortSignal): Promise<number> =>

@@ -10,7 +10,7 @@ import { certificate, nginx, proxyName as name, startNginx } from '../support/re
 import { adminClient, createShortcuts, valueOf } from '../support/server.ts';
 import { watchEvents } from '../support/watch.ts';
 
-interface Sent {
+interface CallOptions {
   readonly method?: string;
   readonly headers?: Readonly<Record<string, string>>;
   readonly body?: unknown;
@@ -18,7 +18,7 @@ interface Sent {
   readonly from?: string;
 }
 
-const call = (url: string, { method = 'GET', headers = {}, body, from = '127.0.0.1' }: Sent = {}) =>
+const call = (url: string, { method = 'GET', headers = {}, body, from = '127.0.0.1' }: CallOptions = {}) =>
   new Promise<{ status: number; headers: NodeJS.Dict<string | string[]>; body: string }>(
     (resolve, reject) => {
       const outgoing = request(
@@ -28,7 +28,7 @@ const call = (url: string, { method = 'GET', headers = {}, body, from = '127.0.0
           agent: false,
           localAddress: from,
           ca: readFileSync(certificate),
-          // Skip the check of the certificate's names, because this test sends another `Host`.
+          // Accept any name in the certificate, because this test sends another `Host`.
           checkServerIdentity: () => undefined,
           headers: { ...headers, ...(body !== undefined && { 'content-type': 'application/json' }) },
         },
@@ -45,7 +45,7 @@ const call = (url: string, { method = 'GET', headers = {}, body, from = '127.0.0
     },
   );
 
-/** Reads a stream until it contains this word. */
+/** Opens a stream. `isOpen` resolves at its first data, and `found` with its text once that contains the word. */
 function readUntil(url: string, token: string, word: string) {
   let opened = (): void => {};
   const whenOpen = new Promise<void>(resolve => (opened = resolve));
@@ -93,7 +93,7 @@ describe.skipIf(nginx === null)(`nginx${nginx === null ? ' (not installed)' : ''
     await watch.worker(id, 'idle');
   });
 
-  test('signs the panel in behind nginx with a Secure cookie, and treats its calls as remote', async () => {
+  test('signs in to the panel behind nginx with a Secure cookie, and treats the calls of the panel as remote', async () => {
     const { token, proxy, admin } = await openBehind();
     const origin = `https://${name}`;
     const pageHeaders = { host: name, origin, 'sec-fetch-site': 'same-origin' };
@@ -133,7 +133,7 @@ describe.skipIf(nginx === null)(`nginx${nginx === null ? ' (not installed)' : ''
         .replace(/^.*X-Forwarded-(?:For|Proto).*$/gm, '')
         .replace('proxy_buffering off', `proxy_set_header ${header}; proxy_buffering off`),
     );
-    // The call looks as if the proxy had hidden its own name, so that only `header` reveals it.
+    // This `Host` is a local address, as of a call without a proxy. So only `header` reveals the proxy.
     const headers = { host: new URL(proxy).host, authorization: `Bearer ${token}` };
     const body = { local_worker: { trainer: 'touch /tmp/x' } };
     const answer = await call(`${proxy}/api/settings`, { method: 'PATCH', headers, body });

@@ -11,7 +11,7 @@ import { valueOf } from '../support/server.ts';
 import { type Watch, watchEvents } from '../support/watch.ts';
 import { adminOf, openServer } from './storage-bench.ts';
 
-/** A heartbeat timeout of 4 s. After 5.4 s, another worker takes over the job of a silent one. */
+/** A heartbeat timeout T of 4 s. Another worker takes over the job of a worker that is silent for 5.4 s. */
 const shortT = ['--heartbeat-timeout', '4'];
 const takeoverMs = 5_400;
 
@@ -20,7 +20,7 @@ interface Rig {
   readonly agent: Program;
 }
 
-/** A v2 agent that runs and prints its trainer's output. */
+/** Starts a v2 agent that prints the output of its trainer. Resolves when the worker is idle. */
 async function addRig(server: ServerProgram, watch: Watch, name: string): Promise<Rig> {
   const { id, token } = await adminOf(server).createWorker({ name });
   const agent = startWorker({ url: server.url, token, args: ['--name', name, '--persistent', '--verbose'] });
@@ -40,7 +40,7 @@ const typesOf = (events: readonly UiEvent[]): readonly string[] =>
 
 const runsOf = ({ agent }: Rig): number => agent.lines.filter(line => /^Job .* runs/.test(line)).length;
 
-/** Starts a job of this duration on the rig, without retries. */
+/** Submits a job of this duration without retries. Resolves when it runs on the rig, which must be the only idle one. */
 async function runOn(server: ServerProgram, watch: Watch, { id }: Rig, seconds: number): Promise<JobId> {
   const config = { trainer: 'selftest', seconds };
   const job = await adminOf(server).submit({ config, max_retries: 0 });
@@ -48,7 +48,7 @@ async function runOn(server: ServerProgram, watch: Watch, { id }: Rig, seconds: 
   return job;
 }
 
-test('marks no worker offline after the server was frozen for longer than T', {
+test('marks no worker offline after the server was frozen for longer than the heartbeat timeout', {
   timeout: 60_000,
 }, async () => {
   const server = await openServer(undefined, shortT);
@@ -62,7 +62,7 @@ test('marks no worker offline after the server was frozen for longer than T', {
   // The signal takes effect slightly later, and events may still be in transit.
   const silentFrom = Date.now() + 100;
   const stoppedAt = performance.now();
-  // The trainers continue. One of them ends while no orchestrator can record that.
+  // The trainers continue. One of them ends while the server is frozen and cannot record that.
   await second.agent.waitForLine(/self-test done/);
   expect(performance.now() - stoppedAt).toBeGreaterThan(takeoverMs);
   expect(watch.seen.filter(({ at }) => Date.parse(at) > silentFrom)).toEqual([]);
@@ -103,7 +103,7 @@ async function followWorkerStream(server: ServerProgram, token: string) {
   return { types, end };
 }
 
-test('announces an orderly stop, and continues the job after the restart', {
+test('announces an orderly stop of the server to workers, and continues a running job after the restart', {
   timeout: 60_000,
 }, async () => {
   const first = await openServer(undefined, shortT);
@@ -122,14 +122,14 @@ test('announces an orderly stop, and continues the job after the restart', {
   const { port } = new URL(first.url);
   const second = await openServer(first.dataDir, [...shortT, '--port', port]);
   const watchAfterRestart = await openWatch(second);
-  // This happens before any worker is given up, and before the job has ended.
+  // The worker reconnects before the server marks it offline, and before the job ends.
   expect(await watchAfterRestart.worker(rig.id, 'busy')).toMatchObject({ name: 'rig-1' });
   expect(await watchAfterRestart.jobEnd(job)).toMatchObject({
     status: 'completed',
     attempt: 1,
     worker_name: 'rig-1',
   });
-  // Ignore the other worker, which is gone and will go offline at some time.
+  // Ignore rig-2: its agent has gone, so it may go offline at any time.
   const relevantEvents = watchAfterRestart.seen.filter(
     event => event.kind !== 'worker' || event.worker_id === rig.id,
   );

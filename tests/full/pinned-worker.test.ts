@@ -1,4 +1,4 @@
-/** A worker process with a pin: what it sends to a server with the pinned key, and to one with another key. */
+/** A worker process with a pin sends its token only to a server with a pinned key. */
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { startWorker } from '../support/processes.ts';
 import { startTestServer } from '../support/server.ts';
@@ -20,7 +20,7 @@ describe('a worker with a pin', () => {
     const program = startWorker({ url: front.url, token, args: ['--pin', identity.pin] });
     await program.waitForLine(/^Connected to https:/);
     await server.watch.worker(id, 'idle');
-    // The first heartbeat that names the job follows a second after its start, so the job must take longer.
+    // The worker exits after this short job, so wait for a heartbeat before the job starts.
     await front.waitForText('/api/workers/heartbeat');
     const job = await server.submit({ config: { trainer: 'selftest', seconds: 0.2 } });
     expect(await server.watch.jobEnd(job)).toMatchObject({ status: 'completed' });
@@ -29,7 +29,7 @@ describe('a worker with a pin', () => {
       expect(front.received()).toContain(`/api/workers/${call}`);
   });
 
-  test('sends nothing to a server with another key, and joins when the right one appears', async () => {
+  test('sends nothing to a server with another key, and joins when the server presents the pinned key', async () => {
     const { server, id, token } = await startFleet();
     const [pinnedIdentity, otherIdentity] = [await makeIdentity(), await makeIdentity()];
     const front = await startListener(otherIdentity, { to: server.url });
@@ -48,7 +48,7 @@ describe('a worker with a pin', () => {
     expect(program.lines.join('\n')).not.toContain(token);
   });
 
-  test('accepts a second pinned key after the server changed its key', async () => {
+  test('accepts the second of two pinned keys after the server changed its key', async () => {
     const { server, id, token } = await startFleet();
     const [oldIdentity, newIdentity] = [await makeIdentity(), await makeIdentity()];
     const front = await startListener(oldIdentity, { to: server.url });
@@ -60,7 +60,7 @@ describe('a worker with a pin', () => {
     expect(await server.watch.jobEnd(job)).toMatchObject({ status: 'completed', attempt: 1 });
   });
 
-  test('does not follow a redirect, and sends nothing to its target', async () => {
+  test('does not follow a redirect of the server, and sends nothing to its target', async () => {
     const identity = await makeIdentity();
     const target = await startListener(identity);
     const location = `${target.url}/api/workers/register`;

@@ -12,11 +12,11 @@ beforeAll(async () => {
 
 afterAll(() => lab.stop());
 
-test('cancels the Slurm job of a job that is cancelled while it waits in Slurm', async () => {
+test('cancels the Slurm job when its job is cancelled before Slurm has started it', async () => {
   const fleet = await startSlurmFleet(lab);
   const pool = await fleet.createPool('down', { partition: 'down' });
   const job = await fleet.submitDigits(1);
-  const waiting = await fleet.until('a reason of Slurm', async () => {
+  const waiting = await fleet.until('a reason from Slurm', async () => {
     const [launch] = await fleet.launches(pool);
     return launch?.reason === undefined || launch.reason === null ? null : launch;
   });
@@ -27,9 +27,9 @@ test('cancels the Slurm job of a job that is cancelled while it waits in Slurm',
   expect((await fleet.job(job)).reason).toMatch(/^Requested from pool down at .* \(Slurm job \d+\): /);
 
   valueOf(await fleet.client.call(queueApi.cancel, { params: { id: job } }));
-  const giveUpAt = Date.now() + 10_000;
+  const deadline = Date.now() + 10_000;
   await fleet.until('an empty queue', async () =>
     (await lab.slurm('squeue', '-h', '-p', 'down')) === '' ? true : null,
   );
-  expect(Date.now()).toBeLessThan(giveUpAt);
+  expect(Date.now()).toBeLessThan(deadline);
 }, 60_000);

@@ -14,8 +14,8 @@ beforeAll(async () => {
 afterAll(() => lab.stop());
 
 /**
- * Creates an `sbatch` that runs before the real one. It waits at one gate before it submits, and at another one before
- * it answers.
+ * Creates a script `sbatch` that calls the real `sbatch`. The script waits at the gate `before` before it calls the real
+ * one, and at the gate `after` before it exits. `end` kills the script.
  */
 function installGatedSbatch(name: string) {
   const folder = join(lab.folder, name);
@@ -43,7 +43,7 @@ const launchNames = async (states: string): Promise<ReadonlySet<string>> => {
   return new Set(names.split('\n').filter(name => name.startsWith('trainyard-')));
 };
 
-/** Kills the server while `sbatch` waits at a gate, and starts the server again with the real `sbatch`. */
+/** Kills the server while `sbatch` waits at a gate, calls `finish`, and starts the server with the real `sbatch`. */
 async function killAt(
   gate: Gate,
   point: 'before' | 'after',
@@ -62,7 +62,7 @@ async function killAt(
   return { fleet: await startSlurmFleet(lab, { dataDir: first.server.dataDir, port }), job };
 }
 
-/** Expects that the job was trained once, on the only machine that Slurm provided, and that no launch is left. */
+/** Expects that the job completes at its first attempt, in the only new Slurm job, which then ends. */
 async function expectOneLaunch(
   { fleet, job }: Awaited<ReturnType<typeof killAt>>,
   before: ReadonlySet<string>,
@@ -85,7 +85,8 @@ test('finds the launch after kill -9 of the server when sbatch runs later than t
   const before = await launchNames('all');
   const gate = installGatedSbatch('late');
   const restartedFleet = await killAt(gate, 'before', () => {});
-  // The server has read its list before, so the launch is unclear and is not submitted again for 30 s.
+  // The restarted server finds no such launch in Slurm yet. It does not know whether `sbatch` will still submit it, so it
+  // does not submit the launch again for 30 s.
   gate.open('before', 'after');
   await expectOneLaunch(restartedFleet, before);
 }, 200_000);
@@ -97,7 +98,7 @@ test('finds the launch after kill -9 of the server when sbatch ran without an an
   await expectOneLaunch(restartedFleet, before);
 }, 200_000);
 
-test('submits a launch once while slurmctld hangs, and changes no launch while it is down', async () => {
+test('submits a launch only once while slurmctld hangs, and still answers health checks', async () => {
   const before = await launchNames('all');
   const fleet = await startSlurmFleet(lab);
   const pool = await fleet.createPool('gpu', { partition: 'gpu', idle_s: 5 });

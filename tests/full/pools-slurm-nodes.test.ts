@@ -9,7 +9,7 @@ import { createShortcuts, valueOf } from '../support/server.ts';
 import { startSlurmFleet } from '../support/slurm-fleet.ts';
 import { type SlurmLab, startSlurmLab } from '../support/slurm-lab.ts';
 
-/** Two nodes for most tests, and two nodes that can be preempted. */
+/** Partition `gpu` for most tests. Jobs on the partition `low` are preempted by jobs on `top`. */
 const partitions = `PartitionName=gpu Nodes=rig[1-2] Default=YES
 PartitionName=low Nodes=rig[3-4] PriorityTier=1 PreemptMode=REQUEUE GraceTime=20
 PartitionName=top Nodes=rig[3-4] PriorityTier=10
@@ -35,7 +35,7 @@ interface ReportedEvent {
   readonly [name: string]: unknown;
 }
 
-/** A pool of two nodes, and one job on both. */
+/** Creates a pool whose launches have two nodes, and submits a job for two nodes. */
 async function startTraining(partition: string, config: { readonly seconds: number }, more = {}) {
   const fleet = await startSlurmFleet(lab);
   const folder = temporaryFolder();
@@ -43,7 +43,7 @@ async function startTraining(partition: string, config: { readonly seconds: numb
   const pool = await fleet.createPool(partition, {
     partition,
     nodes: 2,
-    // No name service knows the names of these nodes.
+    // The names of these nodes cannot be resolved, so use an address.
     setup: 'export MASTER_ADDR=127.0.0.1',
     worker_options: `--work-dir '${folder}/jobs' --trainer "${python} ${trainer} {config_path} {output_dir} {resume_from}"`,
   });
@@ -109,7 +109,7 @@ test('trains one job on two nodes of one allocation as one distributed training'
   expect(first?.['MASTER_PORT']).toBe(second?.['MASTER_PORT']);
   expect(first?.['SLURM_JOB_ID']).toBe(second?.['SLURM_JOB_ID']);
   expect(reportedEvents('trained')).toHaveLength(2);
-  // The next list of the cluster names them.
+  // The server learns the names of the machines only from its next list of launches.
   const launches = await fleet.until('machines of the launch', async () => {
     const events = await fleet.launches(pool);
     return (events[0]?.machines.length ?? 0) > 0 ? events : null;
@@ -117,7 +117,7 @@ test('trains one job on two nodes of one allocation as one distributed training'
   expect(launches).toMatchObject([{ nodes: 2, machines: ['rig1', 'rig2'], job_id: job }]);
 }, 120_000);
 
-test('fails the attempt on both nodes when one of them fails, and retries in a new allocation', async () => {
+test('ends an attempt on both Slurm nodes when one trainer fails, and retries the job in a new allocation', async () => {
   const { fleet, job, reportedEvents, waitForReport, finish } = await startTraining(
     'gpu',
     { seconds: 300 },
@@ -130,14 +130,14 @@ test('fails the attempt on both nodes when one of them fails, and retries in a n
   finish();
   await fleet.jobIn(job, 'completed', 60_000);
   expect(isGone(first?.pid)).toBe(true);
-  // The leaving worker may be offered the job once more; ignore such a withdrawn attempt.
+  // The server may offer the job once more to a worker that is about to leave. Ignore such a withdrawn attempt.
   const attempts = (await fleet.attempts(job)).filter(({ outcome }) => outcome !== 'withdrawn');
   expect(attempts).toMatchObject([{ outcome: 'requeued', exit_code: 137 }, { outcome: 'completed' }]);
   expect(new Set(reportedEvents('started').map(event => event['SLURM_JOB_ID'])).size).toBe(2);
   expect(reportedEvents('trained')).toHaveLength(2);
 }, 150_000);
 
-test('stops both nodes when the job is cancelled', async () => {
+test('stops the training on both Slurm nodes when the job is cancelled', async () => {
   const { fleet, job, reportedEvents, waitForReport } = await startTraining('gpu', { seconds: 300 });
   await waitForReport('met', 2);
   valueOf(await fleet.client.call(queueApi.cancel, { params: { id: job } }));
@@ -146,7 +146,7 @@ test('stops both nodes when the job is cancelled', async () => {
   expect(reportedEvents('started').map(({ pid }) => isGone(pid))).toEqual([true, true]);
 }, 90_000);
 
-test('saves on the first node before both nodes are preempted, and resumes from that checkpoint', async () => {
+test('saves a checkpoint on the first node before Slurm preempts both nodes, and resumes from it', async () => {
   const { fleet, job, reportedEvents, waitForReport } = await startTraining('low', { seconds: 60 });
   await waitForReport('met', 2);
   const preemptingJob = (

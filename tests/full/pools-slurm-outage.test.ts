@@ -1,4 +1,4 @@
-/** An outage of Slurm's controller must neither decide anything about launches nor delay the heartbeats of workers. */
+/** An outage of Slurm's controller must neither change the state of launches nor delay the heartbeats of workers. */
 import http from 'node:http';
 import { setTimeout as wait } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, onTestFinished, test, vi } from 'vitest';
@@ -39,7 +39,7 @@ async function connectWorkers({ server, client }: SlurmFleet): Promise<readonly 
   return workers;
 }
 
-/** Sends heartbeats of all workers for a while, spread over each second. Returns their times in ms, in ascending order. */
+/** Sends heartbeats of all workers for a while, spread over each second. Resolves with their durations in ms, sorted. */
 async function sendHeartbeats(workers: readonly LightWorker[], forMs: number): Promise<readonly number[]> {
   const times: number[] = [];
   const until = performance.now() + forMs;
@@ -59,7 +59,7 @@ async function sendHeartbeats(workers: readonly LightWorker[], forMs: number): P
 
 const p99 = (times: readonly number[]): string => (times[Math.floor(times.length * 0.99)] ?? 0).toFixed(1);
 
-/** A running launch and one that waits in Slurm, each with a job. */
+/** Starts two launches, each for one job. The first one runs, and the second one waits in Slurm. */
 async function startLaunches(fleet: SlurmFleet) {
   const { submit } = createShortcuts(fleet.client);
   const pools: PoolId[] = [];
@@ -117,7 +117,7 @@ const isAlive = (pid: number): boolean => {
   }
 };
 
-test.each<readonly [string, number, (pid: number) => () => Promise<void>]>([
+test.each<readonly [string, number, (controllerPid: number) => () => Promise<void>]>([
   [
     'is gone for 60 s',
     60_000,
@@ -131,7 +131,7 @@ test.each<readonly [string, number, (pid: number) => () => Promise<void>]>([
   ],
 ])(
   'keeps launches and heartbeats unchanged while the controller of Slurm %s',
-  async (description, outageMs, stop) => {
+  async (description, outageMs, startOutage) => {
     const oldAllocations = await allocations();
     const newAllocations = async () => (await allocations()).filter(each => !oldAllocations.includes(each));
     const fleet = await startSlurmFleet(lab);
@@ -141,21 +141,21 @@ test.each<readonly [string, number, (pid: number) => () => Promise<void>]>([
     expect(launchedAllocations).toHaveLength(2);
     const normalTimes = await sendHeartbeats(workers, 10_000);
 
-    const recover = stop(lab.pid('slurmctld'));
+    const recover = startOutage(lab.pid('slurmctld'));
     const outageTimes = await sendHeartbeats(workers, outageMs);
     expect((await fetch(`${fleet.server.url}/health/live`)).status).toBe(200);
     expect(await states()).toEqual(before);
     await recover();
 
     await fleet.until(
-      'a list of the engine',
+      'a successful list of each pool',
       async () => {
         const poolViews = await Promise.all(pools.map(id => fleet.pool(id)));
         return poolViews.every(({ unreachable }) => unreachable === null) ? true : null;
       },
       90_000,
     );
-    // Three complete lists could end a launch, and another two could order a second one.
+    // Wait for several more lists. After three lists without a launch, the server would end it and could order another one.
     await sendHeartbeats(workers, 20_000);
     expect(await states()).toEqual(before);
     expect(await vi.waitFor(newAllocations, { timeout: 20_000 })).toEqual(launchedAllocations);

@@ -27,8 +27,8 @@ import { adminOf, openServer } from './storage-bench.ts';
 const pollOptions = { timeout: 100_000, interval: 200 } as const;
 
 /**
- * Starts a server, a proxy in front of it, and a worker behind the proxy. The worker's trainer writes a file when
- * `endTrainer` is called.
+ * Starts a server and a proxy in front of it. `startRig` starts a worker that connects through the proxy. Its trainer
+ * writes a file of the given size and ends when `endTrainer` is called.
  */
 async function openServerBehind<P>(
   startProxy: (orchestrator: string) => Promise<P>,
@@ -94,9 +94,9 @@ const proxies = [
   ['Caddy', caddy, startCaddy],
 ] as const;
 
-describe.each(proxies)('the block of docs/network.md for %s', (_name, program, start) => {
+describe.each(proxies)('the %s block of docs/network.md', (_name, program, start) => {
   it.skipIf(program === null)(
-    'passes an upload of 200 MB through the documented proxy',
+    'passes an upload of 200 MB through a proxy with the documented block',
     async () => {
       const { admin, watch, startRig, outstanding, artifacts, endTrainer } = await openServerBehind(
         start,

@@ -28,19 +28,19 @@ beforeAll(async () => {
 
 const [moveAwayBlock = '', putInPlaceBlock = '', takeBackBlock = ''] = commands();
 
-/** Returns the shell blocks below "With the server stopped", in order. */
+/** Returns the shell blocks below "With the server stopped" in docs/troubleshooting.md, in order. */
 function commands(): readonly string[] {
   const text = readFileSync(join(root, 'docs/troubleshooting.md'), 'utf8');
   const [, from = ''] = text.split('**With the server stopped**');
-  const [part = ''] = from.split(/^\*\*/m);
-  return [...part.matchAll(/^```sh[^\n]*\n(.*?)^```$/gms)].map(([, block = '']) => block);
+  const [section = ''] = from.split(/^\*\*/m);
+  return [...section.matchAll(/^```sh[^\n]*\n(.*?)^```$/gms)].map(([, block = '']) => block);
 }
 
 function runShellBlock(block: string, dataDir: string): void {
   execFileSync('sh', ['-e', '-c', block], { cwd: dataDir, stdio: 'pipe' });
 }
 
-/** Runs the commands with this backup in place of the example's. */
+/** Runs the commands that put a backup in place, with the path of this backup instead of the example. */
 function putBackupInPlace(backup: string, dataDir: string): void {
   const backupPath = /backups\/\S+\.db/;
   expect(putInPlaceBlock).toMatch(backupPath);
@@ -66,8 +66,8 @@ const auditOf = async (server: ServerProgram) => {
   return { valid, firstBad, types: entries.map(({ event_type: type }) => type) };
 };
 
-/** Kills the server, so that its last changes are only in the write-ahead log. */
-async function killServer(dataDir: string): Promise<void> {
+/** Starts and kills a server, so that its last changes are only in the write-ahead log. */
+async function leaveWriteAheadLog(dataDir: string): Promise<void> {
   const server = await openServer(dataDir);
   await adminOf(server).submit({ config: {} });
   server.kill('SIGKILL');
@@ -75,7 +75,7 @@ async function killServer(dataDir: string): Promise<void> {
   expect(readdirSync(dataDir)).toContain('trainyard.db-wal');
 }
 
-/** Verifies the trail after the row that records the loss, and expects that it is intact. */
+/** Expects that the audit trail is intact after this row, which records the loss. */
 async function expectRestIntact(server: ServerProgram, after: number): Promise<void> {
   const { client } = adminOf(server);
   const verification = valueOf(await client.call(auditApi.verify, { query: { from: after + 1 } }));
@@ -84,7 +84,7 @@ async function expectRestIntact(server: ServerProgram, after: number): Promise<v
 
 test('restores the newest backup when the database was moved away, and records the lost audit rows', async () => {
   const dataDir = copyData(data);
-  await killServer(dataDir);
+  await leaveWriteAheadLog(dataDir);
   runShellBlock(moveAwayBlock, dataDir);
   const server = await openServer(dataDir);
   expect(server.lines.join('\n')).toContain(basename(onlyBackup(dataDir)));
@@ -102,7 +102,7 @@ test('restores the newest backup when the database was moved away, and records t
 
 test('serves a backup that was put in place by hand, and records the lost audit head', async () => {
   const dataDir = copyData(data);
-  await killServer(dataDir);
+  await leaveWriteAheadLog(dataDir);
   runShellBlock(moveAwayBlock, dataDir);
   putBackupInPlace(onlyBackup(dataDir), dataDir);
   const server = await openServer(dataDir);
@@ -111,13 +111,13 @@ test('serves a backup that was put in place by hand, and records the lost audit 
   expect(types).toContain('audit.head_lost');
   await expectServing(server);
   await stop(server);
-  // After another restart, both are unchanged.
+  // Another restart does not change the result of the verification.
   const restarted = await openServer(dataDir);
   expect((await auditOf(restarted)).firstBad).toEqual(firstBad);
   await expectRestIntact(restarted, firstBad?.seq ?? 0);
 });
 
-test('reports a broken audit trail when audit-head stays next to an older database', async () => {
+test('reports a broken audit trail when the newer audit-head is left next to a restored database', async () => {
   const dataDir = copyData(data);
   runShellBlock(moveAwayBlock, dataDir);
   putBackupInPlace(onlyBackup(dataDir), dataDir);
@@ -157,9 +157,9 @@ test('refuses a damaged database without a valid backup, and starts with a backu
 test.each<[string, boolean]>([
   ['the newest backup', false],
   ['a chosen backup', true],
-])('returns to the original database with all its jobs after %s was restored', async (_what, isChosen) => {
+])('brings back the original database with all its jobs after %s was restored', async (_what, isChosen) => {
   const dataDir = copyData(data);
-  await killServer(dataDir);
+  await leaveWriteAheadLog(dataDir);
   runShellBlock(moveAwayBlock, dataDir);
   if (isChosen) putBackupInPlace(onlyBackup(dataDir), dataDir);
   const first = await openServer(dataDir);

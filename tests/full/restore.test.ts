@@ -67,7 +67,7 @@ describe('kill -9 during a restore', () => {
   );
 });
 
-/** Creates a trainer that runs until its gate opens. */
+/** Creates a trainer that runs until `open` is called. */
 function makeGatedTrainer(name: string) {
   const folder = temporaryFolder();
   const script = join(folder, 'trainer.cjs');
@@ -92,19 +92,19 @@ function isAlive(pid: number): boolean {
 test('continues a training that the backup contains, and stops one that started after the backup', async () => {
   const server = await openServer();
   const admin = adminOf(server);
-  const watchNow = async () => {
+  const openWatch = async () => {
     const watch = await watchEvents(server.url, admin.token);
     onTestFinished(() => watch.close());
     return watch;
   };
-  const watch = await watchNow();
+  const watch = await openWatch();
   const rigs = await Promise.all(
     ['rig-1', 'rig-2'].map(async name => {
       const { token, id } = await admin.createWorker({ name, labels: { is: name } });
-      const gate = makeGatedTrainer(name);
-      const agent = startWorker({ url: server.url, token, args: gate.args });
+      const trainer = makeGatedTrainer(name);
+      const agent = startWorker({ url: server.url, token, args: trainer.args });
       await agent.waitForLine(/^Connected/);
-      return { agent, gate, id, submit: () => admin.submit({ config: {}, worker_labels: { is: name } }) };
+      return { agent, trainer, id, submit: () => admin.submit({ config: {}, worker_labels: { is: name } }) };
     }),
   );
   const [first, second] = rigs;
@@ -118,24 +118,24 @@ test('continues a training that the backup contains, and stops one that started 
   const unknownPid = await pidOf(second.agent);
 
   expect(await restore(admin, backup)).toMatchObject({ ok: true });
-  // The orchestrator tells the worker to stop a job that no longer exists. Then the worker is idle.
-  const watchAfterRestore = await watchNow();
+  // The orchestrator tells the second worker to stop its job, which the backup does not contain.
+  const watchAfterRestore = await openWatch();
   await watchAfterRestore.worker(second.id, 'idle');
   await expect.poll(() => isAlive(unknownPid), { timeout: 30_000 }).toBe(false);
   expect(await admin.jobs()).toEqual(new Set([knownJob]));
   await watchAfterRestore.worker(first.id, 'busy');
   expect(isAlive(knownPid)).toBe(true);
-  first.gate.open();
+  first.trainer.open();
   expect(await watchAfterRestore.jobEnd(knownJob)).toMatchObject({ status: 'completed', attempt: 1 });
   const { attempts } = valueOf(await admin.client.call(queueApi.get, { params: { id: knownJob } }));
   expect(attempts).toMatchObject([{ attempt: 1, outcome: 'completed', exit_code: 0 }]);
   expect(first.agent.lines.filter(line => /^Job .* runs/.test(line))).toHaveLength(1);
   // Both workers can still run jobs.
-  second.gate.open();
+  second.trainer.open();
   expect(await watchAfterRestore.jobEnd(await second.submit())).toMatchObject({ status: 'completed' });
 }, 90_000);
 
-test('keeps the lock and a clean write-ahead log through a restore', async () => {
+test('keeps the lock of the data folder through a restore, and leaves an intact database at a later stop', async () => {
   const server = await openServer();
   const admin = adminOf(server);
   const backup = await makeBackup(admin);

@@ -19,7 +19,7 @@ afterEach(() => server.close());
 interface StartedRig {
   readonly program: Program;
   readonly stateHome: string;
-  /** Kills agent, guard and trainer at once, as a power cut does. */
+  /** Kills agent, guard and trainer, as a power cut does. */
   cutPower(): Promise<void>;
 }
 
@@ -83,15 +83,15 @@ test('resumes a training from its checkpoint on another rig after its worker was
 }, 180_000);
 
 /**
- * Script of a trainer that prints the checkpoint from which it resumes, writes a checkpoint folder, and runs until it
- * must end.
+ * Script of a trainer that writes a checkpoint folder, and then runs until the file in its last argument exists. When it
+ * resumes, it copies its checkpoint to `seen`, and ends without waiting.
  */
 const folderTrainer = `
   const { cpSync, existsSync, mkdirSync, readdirSync, writeFileSync } = require('node:fs');
   const { join } = require('node:path');
-  const [output, resumeFrom, told] = process.argv.slice(2);
+  const [output, resumeFrom, endFile] = process.argv.slice(2);
   if (resumeFrom !== '') {
-    if (process.env.TRAINYARD_RESUME_FROM !== resumeFrom) throw new Error('two words for one thing');
+    if (process.env.TRAINYARD_RESUME_FROM !== resumeFrom) throw new Error('TRAINYARD_RESUME_FROM differs');
     cpSync(resumeFrom, join(output, 'seen'), { recursive: true });
   }
   const step = resumeFrom === '' ? 10 : 20;
@@ -101,14 +101,14 @@ const folderTrainer = `
   writeFileSync(join(checkpoint, 'model.bin'), Buffer.alloc(3000000, step));
   writeFileSync(join(output, 'sample.png'), 'picture');
   writeFileSync(join(output, 'half.tmp'), 'no');
-  const look = () => (resumeFrom !== '' || existsSync(told) ? process.exit(0) : setTimeout(look, 50));
-  look();`;
+  const poll = () => (resumeFrom !== '' || existsSync(endFile) ? process.exit(0) : setTimeout(poll, 50));
+  poll();`;
 
 test('resumes from a checkpoint folder on an ephemeral worker, which exits after its uploads', async () => {
   const folder = temporaryFolder();
   const script = join(folder, 'trainer.cjs');
   writeFileSync(script, folderTrainer);
-  const trainer = `'${process.execPath}' '${script}' {output_dir} {resume_from} '${join(folder, 'told')}'`;
+  const trainer = `'${process.execPath}' '${script}' {output_dir} {resume_from} '${join(folder, 'end')}'`;
   const first = await startRig('rig-1', trainer);
   const job = await server.submit({ config: {} });
   expect(await waitForCheckpoint(job)).toBe('checkpoint-10');
@@ -149,7 +149,7 @@ test('uploads the remaining files of a killed worker after its restart', async (
        if (require('node:fs').existsSync(process.argv[3])) { writeFileSync(output + '/last.png', 'y'); process.exit(0); }
      }, 50);`,
   );
-  const endFile = join(folder, 'told');
+  const endFile = join(folder, 'end');
   const { id, token } = await server.createWorker({ name: 'rig-1' });
   const stateHome = temporaryFolder();
   const args = [

@@ -72,7 +72,7 @@ describe.skipIf(!isSupported)('on a machine without Node', () => {
 
     process.kill(worker, 'SIGKILL');
     await first.exited;
-    // It has stored its own token, so the command needs none.
+    // The worker has stored its own token, so this command needs none.
     const restarted = rig.run(`trainyard-worker --orchestrator-url ${server.url} --name rig-1 --persistent`, {
       PATH: `${rig.path}:${join(rig.home, '.local/bin')}`,
     });
@@ -80,7 +80,7 @@ describe.skipIf(!isSupported)('on a machine without Node', () => {
     expect(await server.watch.jobEnd(job)).toMatchObject({ status: 'completed', attempt: 1 });
   }, 120_000);
 
-  test('verifies the pin for the install script and for the worker', async () => {
+  test('joins with the right pin, and with a wrong pin, installs nothing and does not send the token', async () => {
     const server = await openServer();
     const { id, joining, sha256 } = await createJoinOptions(server);
     const identity = await makeIdentity();
@@ -100,7 +100,7 @@ describe.skipIf(!isSupported)('on a machine without Node', () => {
     expect(await server.watch.worker(id, 'idle')).toMatchObject({ name: 'rig-1' });
   }, 120_000);
 
-  test('joins over TLS with a short command, and shows the token in no list of processes', async () => {
+  test('joins over TLS with the short command, and shows the token in no list of processes', async () => {
     const network = '127.0.0.2';
     const server = await startTestServer({
       workerPrograms: programs,
@@ -128,7 +128,7 @@ describe.skipIf(!isSupported)('on a machine without Node', () => {
     expect(existsSync(join(rigWithWrongPin.home, '.local'))).toBe(false);
   }, 120_000);
 
-  test('refuses to run an install script with another hash', async () => {
+  test('does not run an install script whose hash differs from the hash in the command', async () => {
     const server = await openServer();
     const { joining } = await createJoinOptions(server);
     const rig = openBareMachine();
@@ -194,9 +194,11 @@ describe.skipIf(!isSupported)('on a machine without Node', () => {
 
     await update().waitForLine(/is up to date \(version /);
     appendFileSync(served, 'another build');
-    const { sha256: told } = valueOf(await server.admin.call(agentApi.manifest));
+    const { sha256: newHashes } = valueOf(await server.admin.call(agentApi.manifest));
     expect((await update(` --sums ${'0'.repeat(64)}`).exited).code).toBe(1);
-    await update(` --sums ${told.sums}`).waitForLine(/to version .*\. A running worker uses the old version/);
+    await update(` --sums ${newHashes.sums}`).waitForLine(
+      /to version .*\. A running worker uses the old version/,
+    );
     expect(readFileSync(program).subarray(-13).toString()).toBe('another build');
 
     const [pid = 0] = programsIn(rig.home).filter(each => argumentsOf(each).includes('--persistent'));
@@ -213,7 +215,7 @@ describe.skipIf(!isSupported)('on a machine without Node', () => {
     expect(readFileSync(program).subarray(-13).toString()).toBe('another build');
   }, 120_000);
 
-  test("ignores the rig's NODE_OPTIONS", async () => {
+  test("starts the executable although the rig's NODE_OPTIONS name a missing file", async () => {
     const server = await openServer();
     const { joining, sha256 } = await createJoinOptions(server);
     const rig = openBareMachine();

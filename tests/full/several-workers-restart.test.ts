@@ -1,11 +1,11 @@
-/** kill -9 of a real agent in each phase of an attempt on several workers, of which it is not the first. */
+/** kill -9 of the agent of the second worker, in each phase of an attempt on two workers. */
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { attemptId, jobId, offerOf, writeFile } from '../unit/agent/builders.ts';
 import { isAlive, type Rig, startRig, until } from '../unit/agent/guard-rig.ts';
 
-/** Trains until a file appears. */
+/** Script of a trainer that runs until a file appears. */
 const training = `
   let n = 0;
   const timer = setInterval(() => {
@@ -14,7 +14,7 @@ const training = `
     if (fileExists('enough')) { clearInterval(timer); console.log('done with it'); process.exitCode = Number(readFileSync(join(__dirname, 'enough'), 'utf8')); }
   }, 50);`;
 
-/** Starts an agent that waits for the first worker. */
+/** Starts the agent of the second worker, which is ready and waits for the address of the first worker. */
 async function startWaiting(rig: Rig) {
   const agent = rig.startAgent();
   await agent.waitForLine(/^Connected/);
@@ -33,8 +33,8 @@ async function startTraining(rig: Rig) {
     port: 29_501,
   });
   // The trainer creates the file before it writes to it.
-  const place = await until(async () => (await rig.note('ready')) || null);
-  expect(place).toBe('192.0.2.7 1');
+  const addressAndRank = await until(async () => (await rig.note('ready')) || null);
+  expect(addressAndRank).toBe('192.0.2.7 1');
   await rig.orchestrator.reported('running');
   return agent;
 }
@@ -47,7 +47,7 @@ async function kill(agent: ReturnType<Rig['startAgent']>): Promise<void> {
 const finish = ({ folder }: Rig, code: number): string => writeFile(folder, 'enough', String(code));
 const registrationBody = async ({ orchestrator }: Rig) => (await orchestrator.nth('register', 2)).body;
 
-/** The calls that only the first worker of an attempt sends. */
+/** Returns the calls that only the first worker of an attempt may send. */
 const callsOfFirstWorker = ({ orchestrator }: Rig): readonly unknown[] =>
   orchestrator.calls.filter(
     ({ name, body }) =>
@@ -57,15 +57,15 @@ const callsOfFirstWorker = ({ orchestrator }: Rig): readonly unknown[] =>
       body['job_progress'] !== undefined,
   );
 
-/** Waits until the run is over on disk. Its log stays in the folder of the job. */
+/** Waits until the run folder is deleted. Expects that the log stays in the job folder, and was not sent. */
 async function expectKeptLog(rig: Rig): Promise<void> {
   await until(() => (existsSync(rig.run.path) ? null : true));
   expect(readFileSync(join(rig.stateDir, 'jobs/j1.node-1/trainer.log'), 'utf8')).toContain('done with it');
   expect(callsOfFirstWorker(rig)).toEqual([]);
 }
 
-describe('an agent that is killed, and is not the first of its attempt', () => {
-  test('names no attempt when it is started again after a kill while it waited', async () => {
+describe('the second worker of an attempt, whose agent is killed', () => {
+  test('names no attempt at its restart after a kill while it waited for the first worker', async () => {
     const rig = await startRig(training);
     await kill(await startWaiting(rig));
     rig.startAgent();
@@ -73,7 +73,7 @@ describe('an agent that is killed, and is not the first of its attempt', () => {
     expect(existsSync(join(rig.folder, 'started'))).toBe(false);
   }, 30_000);
 
-  test('adopts its trainer, and reports the end without progress or log', async () => {
+  test('adopts its trainer at its restart, and reports the end without progress or log', async () => {
     const rig = await startRig(training);
     await kill(await startTraining(rig));
     const trainer = await rig.trainer();
@@ -110,7 +110,7 @@ describe('an agent that is killed, and is not the first of its attempt', () => {
     await expectKeptLog(rig);
   }, 30_000);
 
-  test('sends the report again after a kill before it was answered', async () => {
+  test('sends its final report again when it was killed before the answer', async () => {
     const rig = await startRig(training);
     const agent = await startTraining(rig);
     const { status } = rig.orchestrator.answers;

@@ -28,14 +28,14 @@ export async function openServer(
   return server;
 }
 
-/** Starts a server that may fail to start. */
+/** Starts a server that is expected to fail, without waiting for the result. */
 export function startFailing(dataDir: string, args: readonly string[] = []): Program {
   const server = trainyard(['server', '--port', '0', '--data-dir', dataDir, ...args]);
   onTestFinished(() => server.kill('SIGKILL'));
   return server;
 }
 
-/** Returns the output and the exit code of a server that fails to start. Throws when it starts. */
+/** Resolves with the output and the exit code of a server that fails to start. Rejects when it starts. */
 export async function failureOf(
   server: Program,
 ): Promise<{ readonly code: number; readonly output: string }> {
@@ -94,29 +94,29 @@ export const database = (dataDir: string): string => join(dataDir, 'trainyard.db
 export const damage = (file: string): void => overwriteBytes(file, 2 * 4_096, Buffer.alloc(4_096, 0x5a));
 
 /**
- * True when a file system of a limited size can be mounted. That requires root, and is not possible in each container.
+ * True when a file system of limited size can be mounted. That requires root, and some containers do not allow it.
  */
 export const canMount = process.platform === 'linux' && process.getuid?.() === 0 && mounts();
 
 function mounts(): boolean {
-  const place = temporaryFolder();
+  const folder = temporaryFolder();
   try {
-    execFileSync('mount', ['-t', 'tmpfs', '-o', 'size=64k', 'tmpfs', place], { stdio: 'ignore' });
-    execFileSync('umount', [place]);
+    execFileSync('mount', ['-t', 'tmpfs', '-o', 'size=64k', 'tmpfs', folder], { stdio: 'ignore' });
+    execFileSync('umount', [folder]);
     return true;
   } catch {
     return false;
   }
 }
 
-/** Suffix for the title of a test, so that a skipped test shows why. */
+/** Suffix for test titles that explains why a test is skipped. */
 export const needsMount = canMount ? '' : ' (skipped: needs the right to mount a tmpfs)';
 
 export interface SmallDisk {
   readonly path: string;
   /** Fills the disk completely. */
   fill(): void;
-  /** Fills the disk except for this much space. */
+  /** Fills the disk except for this number of KiB. */
   fillBut(kiB: number): void;
   free(): void;
   makeReadOnly(): void;
@@ -147,7 +147,8 @@ export function mountDisk(kiB: number): SmallDisk {
 }
 
 /**
- * Returns the data folder of a stopped server, which contains a backup with two jobs, and a database with a third one.
+ * Creates the data folder of a stopped server. It contains a backup with two jobs, and a database with these jobs and a
+ * third one.
  */
 export async function makeData(): Promise<string> {
   const dataDir = temporaryFolder();
@@ -170,7 +171,7 @@ async function withServer(dataDir: string, work: (server: ServerProgram) => Prom
   }
 }
 
-/** Copies the files and their modes. */
+/** Copies a data folder, with the modes of its files. */
 export function copyData(dataDir: string, target = temporaryFolder()): string {
   mkdirSync(target, { recursive: true, mode: 0o700 });
   cpSync(dataDir, target, { recursive: true });
@@ -189,7 +190,7 @@ export const modesBelow = (folder: string): Readonly<Record<string, string>> =>
     ]),
   );
 
-/** Starts the server from a shell that runs this script before. */
+/** Starts the server from a shell that runs this script first. */
 export function serverUnder(script: string, dataDir: string): Program {
   const server = [process.execPath, join(root, 'main/cli.ts'), 'server', '--json', '--port', '0'];
   const argv = ['sh', '-c', `${script}; exec "$@"`, 'sh', ...server, '--data-dir', dataDir];

@@ -42,7 +42,7 @@ beforeAll(async () => {
 
 type Restored = Readonly<Record<string, string | null>>;
 
-/** Returns what the first line of the server says about a restore. */
+/** Returns the description of the restore in the first line of the server; undefined when nothing was restored. */
 function restoredOf({ lines }: Pick<Program, 'lines'>): Restored | undefined {
   const ready = lines.find(line => line.startsWith('{"ready"')) ?? '';
   return (JSON.parse(ready) as { readonly restored?: Restored }).restored;
@@ -121,7 +121,7 @@ describe('a damaged database', () => {
 });
 
 test.skipIf(process.platform === 'win32')(
-  'stops with 75 when the database file disappears, and acknowledges no further change',
+  'exits with 75 when the database file disappears, and acknowledges no further change',
   async () => {
     const dataDir = copyData(data);
     const first = await openServer(dataDir);
@@ -139,7 +139,7 @@ test.skipIf(process.platform === 'win32')(
   },
 );
 
-test("accepts a backup put in place by hand, but not next to another database's log", async () => {
+test('accepts a backup put in place by hand, but not next to the write-ahead log of another database', async () => {
   const dataDir = copyData(data);
   const file = database(dataDir);
   const first = await openServer(dataDir);
@@ -162,7 +162,7 @@ test("accepts a backup put in place by hand, but not next to another database's 
 describe('a database of the first version', () => {
   const job = JobId.parse('j_old');
 
-  function writeOld(): string {
+  function writeOldDatabase(): string {
     const dataDir = temporaryFolder();
     writeFileSync(database(dataDir), '', { mode: 0o600 });
     const db = new Database(database(dataDir));
@@ -192,8 +192,8 @@ describe('a database of the first version', () => {
     }
   };
 
-  test('backs up a database of schema 1 once before it migrates it, and keeps its data', async () => {
-    const dataDir = writeOld();
+  test('backs up a database of schema 1 once before the migration, and keeps its data', async () => {
+    const dataDir = writeOldDatabase();
     const first = await openServer(dataDir);
     const [backup = '', ...others] = backupsOf(dataDir);
     expect(others).toEqual([]);

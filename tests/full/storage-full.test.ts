@@ -1,4 +1,4 @@
-/** When the disk is full or fails while jobs run, no acknowledged data is lost and no worker is given up. */
+/** When the disk is full or fails while jobs run, no acknowledged data is lost and no worker goes offline. */
 import { execFileSync } from 'node:child_process';
 import { EventEmitter, once } from 'node:events';
 import { join } from 'node:path';
@@ -12,7 +12,7 @@ import { valueOf } from '../support/server.ts';
 import { watchEvents } from '../support/watch.ts';
 import { adminOf, canMount, mountDisk, needsMount, openServer, postJob, stop } from './storage-bench.ts';
 
-/** A short heartbeat timeout, so that a worker whose heartbeats failed would be given up during the outage. */
+/** A short heartbeat timeout. A worker whose heartbeats failed would go offline during the outage. */
 const shortT = ['--heartbeat-timeout', '4'];
 
 /** Submits jobs until the disk refuses one. Resolves with the ids of the accepted jobs and the refusal. */
@@ -34,7 +34,7 @@ async function expectStorageProblem(refusal: Response): Promise<void> {
 const heartbeatMs = 500;
 
 /** Starts a worker that only sends heartbeats, until the test ends. */
-async function startBeating(server: ServerProgram, token: string) {
+async function startHeartbeats(server: ServerProgram, token: string) {
   const controller = new AbortController();
   onTestFinished(() => controller.abort());
   const headers = () => ({ 'x-worker-token': token });
@@ -57,8 +57,8 @@ async function startBeating(server: ServerProgram, token: string) {
   });
   return {
     refused,
-    /** Resolves after this number of further answered heartbeats, or at the first unanswered one. */
-    async more(count: number): Promise<void> {
+    /** Resolves after this number of further successful heartbeats, or at the first failed one. */
+    async waitForMore(count: number): Promise<void> {
       const until = answered + count;
       while (answered < until && refused.length === 0) await once(counted, 'beat');
     },
@@ -83,7 +83,7 @@ describe.skipIf(!canMount)(`a full disk${needsMount}`, () => {
     onTestFinished(() => agent.kill('SIGKILL'));
     await watch.worker(rig.id, 'idle');
     const second = await createWorker({ name: 'rig-2' });
-    const heartbeats = await startBeating(server, second.token);
+    const heartbeats = await startHeartbeats(server, second.token);
     const running = await submit({ config: { trainer: 'selftest', seconds: 3 } });
     await watch.job(running, 'running');
 
@@ -96,9 +96,10 @@ describe.skipIf(!canMount)(`a full disk${needsMount}`, () => {
     await expectStorageProblem(await postJob(server.url, token, {}));
     await server.waitForLine(/"event":"store\.refusing"/);
 
-    // The outage is longer than T. Meanwhile the trainer of the job ends. Its report is answered with 507 and repeated.
+    // The outage lasts longer than the heartbeat timeout. During it, the trainer of the job ends. The worker repeats its
+    // final report, which is answered with 507.
     for (let seconds = 0; seconds < 5; seconds++) {
-      await heartbeats.more(1_000 / heartbeatMs);
+      await heartbeats.waitForMore(1_000 / heartbeatMs);
       expect((await client.call(queueApi.get, { params: { id: running } })).ok).toBe(true);
       await expectStorageProblem(await postJob(server.url, token, {}));
     }
@@ -111,7 +112,7 @@ describe.skipIf(!canMount)(`a full disk${needsMount}`, () => {
       expect(await watch.jobEnd(id as typeof after)).toMatchObject({ status: 'completed' });
     }
     expect(await jobs()).toEqual(new Set([running, ...acceptedJobs, after]));
-    // No worker was given up, and each heartbeat was answered.
+    // No heartbeat was refused, and no worker went offline.
     expect(heartbeats.refused).toEqual([]);
     const offlineEvents = watch.seen.filter(
       event => event.kind === 'worker' && event.type === 'worker.offline',
@@ -158,7 +159,7 @@ describe.skipIf(!canMount)(`a full disk${needsMount}`, () => {
   });
 });
 
-/** A limit on the size of files causes I/O errors as a failing disk does, and needs no permission to mount. */
+/** A limit on file sizes causes I/O errors like those of a failing disk. It needs no permission to mount. */
 describe.skipIf(process.platform !== 'linux')('a failing disk', () => {
   test('refuses submissions on I/O errors, still answers reads, and recovers when writes work again', {
     timeout: 60_000,

@@ -1,4 +1,4 @@
-/** Starts of an orchestrator whose data folder is in use or cannot be used. */
+/** Starts of an orchestrator whose data folder is in use or unusable. */
 import { chmodSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import Database from 'better-sqlite3';
@@ -20,7 +20,7 @@ import {
 } from './storage-bench.ts';
 
 describe('a data folder in use', () => {
-  test('exits with 73 and names the owner of the data folder, until that server is killed', async () => {
+  test('exits with 73 and names the process that uses the data folder, until that process is killed', async () => {
     const first = await openServer();
     const before = modesBelow(first.dataDir);
     const { code, output } = await failureOf(startFailing(first.dataDir));
@@ -46,7 +46,7 @@ describe('a data folder in use', () => {
   });
 });
 
-/** Root can write read-only files unless it drops this capability. */
+/** Shell script that drops the capabilities with which root can read and write all files. */
 const withoutRootsRights =
   process.getuid?.() === 0 ? 'set -- setpriv --bounding-set=-dac_override,-dac_read_search -- "$@"' : ':';
 
@@ -105,7 +105,7 @@ describe('an unusable data folder', () => {
     async () => {
       const disk = mountDisk(4_096);
       const dataDir = join(disk.path, 'data');
-      // Leave space for this number of the small files that are created before the database.
+      // Leave space for only 1, 2 or 3 of the small files that the server creates before the database.
       for (const pages of [1, 2, 3]) {
         disk.fillBut(4 * pages);
         const { code, output } = await failureOf(startFailing(dataDir));
@@ -142,7 +142,7 @@ test.skipIf(!canMount)(
   },
 );
 
-/** Submits jobs until the disk is full. The disk is small, so that takes a few hundred jobs at most. */
+/** Submits jobs until the disk is full. The small disk has room for a few hundred jobs at most. */
 async function submitUntilRefused(url: string, token: string): Promise<Response> {
   for (;;) {
     const response = await postJob(url, token, { note: 'x'.repeat(4_096) });

@@ -1,4 +1,4 @@
-/** After a failed sync, nobody knows what is on the disk, so the server acknowledges no further write. */
+/** After a failed sync, the server cannot know what the disk contains, so it acknowledges no further write. */
 import { fileURLToPath } from 'node:url';
 import { expect, onTestFinished, test } from 'vitest';
 import { queueApi } from '../../protocol/queue-api.ts';

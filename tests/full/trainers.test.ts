@@ -1,4 +1,4 @@
-/** A job of each trainer, from the user's config to the model on the server, although its rig dies in between. */
+/** Runs a job of each trainer, from the user's config to the model on the server. The power of its rig fails once. */
 import { createHash } from 'node:crypto';
 import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
@@ -23,7 +23,7 @@ afterEach(() => server.close());
 
 const standIn = join(root, 'tests/support/trainers/stand-in.ts');
 
-/** Creates a checkout of a trainer with a virtual environment. Its Python is a stand-in for the trainer. */
+/** Creates a checkout of a trainer with a virtual environment, in which `python` starts a stand-in for the trainer. */
 function openCheckout(script: string): string {
   const folder = temporaryFolder();
   mkdirSync(join(folder, 'venv/bin'), { recursive: true });
@@ -139,7 +139,7 @@ async function submit(name: Name): Promise<JobId> {
     writeFileSync(join(folder, file), text.replace('{folder}', folder));
   }
   const [config = ''] = Object.keys(files);
-  // The config of a custom script does not show which of its values is a folder of data, so name it.
+  // The config of a custom script does not show which of its values is a data folder, so `--data` names the folder.
   const isOwn = name === 'transformers' || name === 'lightning';
   const data = isOwn ? ['--data', join(folder, 'dog'), '--label', `script=${name}`] : [];
   const argv = ['jobs', 'submit', join(folder, config), '--gpus', '0', ...data];
@@ -149,7 +149,7 @@ async function submit(name: Name): Promise<JobId> {
   return JobId.parse((JSON.parse(out) as { readonly job_id: string }).job_id);
 }
 
-/** Starts a rig with one trainer. Its training waits at step 110 while the file `hold` exists. */
+/** Starts a rig with one trainer. If the name of the rig ends with -1, the training waits at step 110 forever. */
 async function startRig(rig: string, name: Name) {
   const { script, where } = bundles[name];
   const { id, token } = await server.createWorker({ name: rig });
@@ -172,7 +172,7 @@ async function startRig(rig: string, name: Name) {
     env: { STAND_IN_HOLD: hold },
   });
   await server.watch.worker(id, 'idle');
-  /** Kills agent, guard and trainer at once, as a power cut does. */
+  /** Kills agent, guard and trainer, as a power cut does. */
   const cutPower = async (): Promise<void> => {
     program.kill('SIGKILL');
     await program.exited;
@@ -193,21 +193,21 @@ const newestOf = async (id: JobId) =>
     ({ newest }) => newest,
   );
 
-test('runs each config with its images on the right rig, resumes on another, and uploads the model', async () => {
-  const rigs = await Promise.all(names.map(name => startRig(`${name}-1`, name)));
+test('runs a job of each trainer with its images, resumes it on another rig, and uploads the model', async () => {
+  const firstRigs = await Promise.all(names.map(name => startRig(`${name}-1`, name)));
   const jobs = await Promise.all(names.map(submit));
   for (const [index, name] of names.entries()) {
     const { worker_id: worker } = valueOf(
       await server.admin.call(queueApi.get, { params: { id: jobs[index]! } }),
     );
-    expect([name, worker]).toEqual([name, rigs[index]?.id]);
+    expect([name, worker]).toEqual([name, firstRigs[index]?.id]);
     await until(
       async () => ((await newestOf(jobs[index]!))?.name === bundles[name].newest ? true : null),
       60_000,
     );
   }
-  await Promise.all(rigs.map(({ cutPower }) => cutPower()));
-  const others = await Promise.all(names.map(name => startRig(`${name}-2`, name)));
+  await Promise.all(firstRigs.map(({ cutPower }) => cutPower()));
+  const secondRigs = await Promise.all(names.map(name => startRig(`${name}-2`, name)));
   for (const [index, name] of names.entries()) {
     const id = jobs[index]!;
     expect(await server.watch.jobEnd(id)).toMatchObject({ status: 'completed', attempt: 2 });
@@ -215,17 +215,17 @@ test('runs each config with its images on the right rig, resumes on another, and
     expect(attempts.map(({ resumed }) => resumed)).toContainEqual(
       expect.objectContaining({ checkpoint: bundles[name].newest }),
     );
-    expect([name, others[index]?.logOf(id)]).toEqual([
+    expect([name, secondRigs[index]?.logOf(id)]).toEqual([
       name,
       expect.stringContaining('continuing after step 100'),
     ]);
     for (const [file, text] of Object.entries(images))
-      expect(others[index]?.logOf(id)).toContain(`data ${file} ${sha256(text)}\n`);
+      expect(secondRigs[index]?.logOf(id)).toContain(`data ${file} ${sha256(text)}\n`);
     await until(async () => ((await keysOf(id)).includes(bundles[name].model) ? true : null), 60_000);
   }
 }, 180_000);
 
-test('keeps a job pending and says why while no rig has its trainer', async () => {
+test('keeps a job pending while no rig has its trainer, and explains why', async () => {
   await startRig('kohya-2', 'kohya');
   const job = await server.submit({ config: aiToolkitConfig, gpu_count: 0 });
   const { summary } = valueOf(await server.admin.call(queueApi.explain, { params: { id: job } }));
@@ -233,7 +233,7 @@ test('keeps a job pending and says why while no rig has its trainer', async () =
 }, 60_000);
 
 /** Creates a checkout of sd-scripts that only parses arguments, with a real Python that finds all imported modules. */
-function openScripts(python: string) {
+function openSdScripts(python: string) {
   const folder = openCheckout('sdxl_train_network.py');
   const packages = temporaryFolder();
   for (const name of ['accelerate', 'torch']) {
@@ -260,7 +260,7 @@ test.skipIf(python3 === undefined)(
   async () => {
     const { token } = await server.createWorker({ name: 'rig-1' });
     const stateHome = temporaryFolder();
-    const args = ['--name', 'rig-1', '--persistent', '--trainer', `kohya=${openScripts(python3 ?? '')}`];
+    const args = ['--name', 'rig-1', '--persistent', '--trainer', `kohya=${openSdScripts(python3 ?? '')}`];
     startWorker({ url: server.url, token, stateHome, args });
     const config = { ...kohya, dataset_config: undefined, train_data_dir: undefined, lerning_rate: 1e-4 };
     const file = join(temporaryFolder(), 'dog.toml');

@@ -10,7 +10,7 @@ const mib = 1024 * 1024;
 const secret = `hf_${'aB3'.repeat(12)}`;
 
 /** Script of a trainer that prints numbered lines, secrets and progress bars until a file appears. */
-const talking = `
+const chattyTrainer = `
   let n = 0;
   const timer = setInterval(() => {
     n += 1;
@@ -22,9 +22,9 @@ const talking = `
   }, 20);`;
 
 const finish = ({ folder }: Rig): string => writeFile(folder, 'enough', '');
-const complete = ({ orchestrator }: Rig, attempt = 'a1'): Promise<true> =>
+const untilComplete = ({ orchestrator }: Rig, attempt = 'a1'): Promise<true> =>
   until(() => (orchestrator.logs.of(attempt).isComplete ? true : null), 40_000);
-const gone = (path: string): Promise<true> => until(() => (existsSync(path) ? null : true), 40_000);
+const untilDeleted = (path: string): Promise<true> => until(() => (existsSync(path) ? null : true), 40_000);
 
 /** Answers the log chunks of this attempt with 503 until the returned function is called. */
 function refuseLogs({ orchestrator: { answers, logs } }: Rig, attempt: string) {
@@ -37,8 +37,8 @@ function refuseLogs({ orchestrator: { answers, logs } }: Rig, attempt: string) {
 }
 
 describe('trainer output', () => {
-  test('delivers the log complete and once, though the agent is killed and the orchestrator is unreachable', async () => {
-    const rig = await startRig(talking);
+  test('delivers every line of a log exactly once across a kill of the agent and an outage of the orchestrator', async () => {
+    const rig = await startRig(chattyTrainer);
     const { logs } = rig.orchestrator;
     const first = await rig.startAgentWithJob({ hf_token: secret });
     await until(() => (logs.of().text.includes('line 20 ') ? true : null));
@@ -55,7 +55,7 @@ describe('trainer output', () => {
     await until(() => (logs.of().next > next ? true : null), 40_000);
     finish(rig);
     await rig.orchestrator.reported('completed');
-    await complete(rig);
+    await untilComplete(rig);
     const last = Number(await rig.note('printed'));
     const expectedLines = Array.from(
       { length: last },
@@ -63,13 +63,13 @@ describe('trainer output', () => {
     );
     expect(terminalText(logs.of().text)).toBe(`${expectedLines.join('')}the last word`);
     expect(logs.of().gaps).toEqual([]);
-    await gone(rig.run.path);
-    // The log on the rig is complete, including secrets; only its owner can read it.
+    await untilDeleted(rig.run.path);
+    // The log on the rig still contains the secrets. Only its owner can read it.
     expect(readFileSync(join(rig.stateDir, 'jobs/j1/trainer.log'), 'utf8')).toContain(secret);
   }, 120_000);
 
-  test('delivers a delayed log after the next job in the same folder and a restart of the agent', async () => {
-    const rig = await startRig(talking);
+  test('delivers a delayed log after the next attempt in the same folder and a restart of the agent', async () => {
+    const rig = await startRig(chattyTrainer);
     const { logs } = rig.orchestrator;
     const release = refuseLogs(rig, 'a1');
     const first = await rig.startAgentWithJob();
@@ -77,7 +77,7 @@ describe('trainer output', () => {
     await rig.orchestrator.reported('completed', 'a1');
     rig.orchestrator.push(offerOf('j1', 'a2'));
     await rig.orchestrator.reported('completed', 'a2');
-    await complete(rig, 'a2');
+    await untilComplete(rig, 'a2');
     expect(logs.of('a2').text.startsWith('line 1 of nobody\n')).toBe(true);
     expect(logs.of('a1').text).toBe('');
     expect(readdirSync(join(rig.stateDir, 'runs'))).toContain('a1');
@@ -88,14 +88,14 @@ describe('trainer output', () => {
     await first.exited;
     release();
     rig.startAgent();
-    await complete(rig, 'a1');
+    await untilComplete(rig, 'a1');
     expect(logs.of('a1').text.startsWith('line 1 of nobody\n')).toBe(true);
     expect(logs.of('a1').text.endsWith('the last word')).toBe(true);
-    await gone(rig.run.path);
+    await untilDeleted(rig.run.path);
   }, 120_000);
 
   test('delivers the complete log before an ephemeral worker leaves', async () => {
-    const rig = await startRig(talking);
+    const rig = await startRig(chattyTrainer);
     const agent = rig.startAgent([], { SIMPLETUNER_WORKER_PERSISTENT: 'false' });
     await agent.waitForLine(/^Connected/);
     rig.orchestrator.push(offerOf('j1', 'a1'));
@@ -127,9 +127,9 @@ describe.skipIf(process.platform !== 'linux')('an agent with a verbose trainer',
     ['endless progress bars', `const piece = Buffer.alloc(${mib}, ' 45%|####      | 450/1000\\r');`, 50],
   ])(
     'bounds its memory and keeps sending heartbeats while a trainer prints %s',
-    async (_what, made, times) => {
+    async (_what, definePiece, times) => {
       const rig = await startRig(`
-      ${made}
+      ${definePiece}
       let left = ${times};
       note('ready', '');
       const print = () => {
@@ -146,15 +146,15 @@ describe.skipIf(process.platform !== 'linux')('an agent with a verbose trainer',
       const beats = rig.orchestrator.count('heartbeat');
       const began = performance.now();
       await rig.orchestrator.reported('completed');
-      await complete(rig);
+      await untilComplete(rig);
       const seconds = (performance.now() - began) / 1_000;
       expect(rig.orchestrator.count('heartbeat') - beats).toBeGreaterThan(seconds / 4);
-      const grown = (peakOf(agent.pid) - before) / mib;
-      // Memory, including that for parsing metrics, does not grow with the output: three times as much output takes no
-      // more.
+      const growth = (peakOf(agent.pid) - before) / mib;
+      // The memory of the agent, including that for parsing metrics, does not grow with the output. Three times as much
+      // output needs no more memory.
       expect(
-        grown,
-        `MiB more at most, in ${seconds.toFixed(1)} s, with ${logs.of().gaps.length} gaps`,
+        growth,
+        `growth in MiB within ${seconds.toFixed(1)} s, with ${logs.of().gaps.length} gaps`,
       ).toBeLessThan(120);
       const { text, next } = logs.of();
       expect(next).toBeGreaterThan(times * mib);

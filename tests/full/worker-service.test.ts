@@ -1,4 +1,4 @@
-/** A worker as a service of the user. A fake `systemctl` records its calls. */
+/** A worker as a systemd service of a user. A fake `systemctl` records its calls. */
 import { existsSync, mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, onTestFinished, test } from 'vitest';
@@ -13,7 +13,7 @@ function open(systemctl = 'exit 0') {
   writeFileSync(join(bin, 'systemctl'), `#!/bin/sh\necho "$*" >> '${home}/calls'\n${systemctl}\n`, {
     mode: 0o755,
   });
-  // Makes a trainer available here.
+  // The worker takes this program for a trainer.
   writeFileSync(join(bin, 'python'), '#!/bin/sh\n', { mode: 0o755 });
   const env = {
     PATH: `${bin}:${process.env['PATH']}`,
@@ -40,7 +40,7 @@ const args = ['--user', '--orchestrator-url', 'http://yard:8001', '--name', 'rig
 const secret = { SIMPLETUNER_WORKER_TOKEN: 'tj_secret' };
 
 describe.skipIf(process.platform !== 'linux')('worker service', () => {
-  test('installs, starts and uninstalls a service, with the token in a private file', async () => {
+  test('installs, starts and uninstalls the service of a worker, with its token in a private file', async () => {
     const machine = open();
     const state = join(machine.home, 'its state');
     const more = ['--label', 'a=b c', '-v', '--state-dir', state];
@@ -141,7 +141,7 @@ describe.skipIf(process.platform !== 'linux')('worker service', () => {
     ['without an address', ['--user', '--name', 'rig-1'], 'The orchestrator URL is missing'],
     ['with a line break', [...args, '--label', 'a=b\nExecStart=/bin/evil'], 'contains a line break'],
     [
-      'with a pin that protects nothing',
+      'with a pin for an http address',
       [...args, '--pin', `sha256:${'A'.repeat(43)}=`],
       '--pin is for https://',
     ],

@@ -19,7 +19,7 @@ import {
 } from '../support/worker-update-rig.ts';
 
 describe('an update of a worker that fails, waits or is interrupted', () => {
-  test('waits for the end of the job, and dispatches no other job to the worker before the update', async () => {
+  test('waits for the end of the running job, and dispatches no other job to the worker before the update', async () => {
     const server = await openServer();
     const rig = await openRig(server);
     const job = await server.submit({ config: { trainer: 'selftest', seconds: 2 } });
@@ -30,14 +30,14 @@ describe('an update of a worker that fails, waits or is interrupted', () => {
     const eventNames = server.watch.seen.map(
       found => `${typeOf(found)} ${'job_id' in found ? found.job_id : ''}`,
     );
-    const [ended, jobEnd, next] = [
+    const [jobCompleted, updateDone, nextDispatched] = [
       `job.completed ${job}`,
       'worker.update_done ',
       `job.dispatched ${secondJob}`,
     ].map(each => eventNames.indexOf(each));
-    expect(ended).toBeGreaterThan(-1);
-    expect(jobEnd).toBeGreaterThan(ended ?? 0);
-    expect(next).toBeGreaterThan(jobEnd ?? 0);
+    expect(jobCompleted).toBeGreaterThan(-1);
+    expect(updateDone).toBeGreaterThan(jobCompleted ?? 0);
+    expect(nextDispatched).toBeGreaterThan(updateDone ?? 0);
   });
 
   test('keeps the old program when the new one exits immediately, reports why, and stops the other updates', async () => {

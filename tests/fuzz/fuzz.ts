@@ -12,7 +12,7 @@ type Counts = Map<number, number>;
 export interface FuzzResult {
   readonly requests: number;
   readonly byStatus: ReadonlyMap<number, number>;
-  /** Number of answers with each status, by call such as `GET /api/queue`. */
+  /** Number of responses with each status, by call such as `GET /api/queue`. */
   readonly byCall: ReadonlyMap<string, ReadonlyMap<number, number>>;
   /** Violations, each with the request that caused it. */
   readonly faults: readonly string[];
@@ -38,7 +38,10 @@ const schemaOf = (schema: z.ZodType): unknown =>
   z.toJSONSchema(schema, { io: 'input', unrepresentable: 'any' });
 const concurrentSenders = 8;
 
-/** Sends valid and invalid requests, built from the schemas of all calls, as all kinds of callers. */
+/**
+ * Sends valid and invalid requests, built from the schemas of all calls, as all kinds of callers. Stops early after 20
+ * violations.
+ */
 export async function fuzz(deps: FuzzDeps): Promise<FuzzResult> {
   const { rows, seed, requests, onProgress, server } = deps;
   const random = createRandom(seed);
@@ -65,7 +68,7 @@ export async function fuzz(deps: FuzzDeps): Promise<FuzzResult> {
     done += 1;
     if (done % 1_000 === 0) onProgress?.(done);
   };
-  // Each sender sends its next request after the answer to the last one. Several of them keep both sides busy.
+  // Each sender waits for the response before it sends its next request. Several senders keep client and server busy.
   let left = requests;
   await Promise.all(
     Array.from({ length: concurrentSenders }, async () => {
@@ -85,23 +88,25 @@ const count = (counts: Counts | undefined, status: number): void =>
 
 function findViolations(status: number, text: string, { secrets, server }: FuzzDeps): readonly string[] {
   const hasSecret = secrets.some(secret => text.includes(secret));
-  const isInside = /\n\s+at |node_modules|SQLITE|no such table/.test(text) || text.includes(server.dataDir);
+  const hasInternals =
+    /\n\s+at |node_modules|SQLITE|no such table/.test(text) || text.includes(server.dataDir);
   return [
     ...(status >= 500 ? [`${status} ${text.slice(0, 300)}`] : []),
     ...(hasSecret ? ['a secret in the response'] : []),
-    ...(status >= 400 && isInside ? [`internal details in the response: ${text.slice(0, 300)}`] : []),
+    ...(status >= 400 && hasInternals ? [`internal details in the response: ${text.slice(0, 300)}`] : []),
   ];
 }
 
-/** Picks a call. Picks slow calls, and calls that create workers or tokens, only seldom. */
+/** Picks a call. Backups are rare, because they are slow. Creating workers and tokens becomes rare after 60 tokens. */
 function pickRow(rows: readonly Call[], known: Known, random: Random): Call {
   const row = random.pick(rows);
   const isRare =
-    row.path === '/api/backup' || (/^\/api\/(?:admin\/workers|tokens)$/.test(row.path) && known.made() > 60);
+    row.path === '/api/backup' ||
+    (/^\/api\/(?:admin\/workers|tokens)$/.test(row.path) && known.tokensCreated() > 60);
   return row.method === 'POST' && isRare && random.chance(0.9) ? pickRow(rows, known, random) : row;
 }
 
-interface Asked {
+interface FuzzRequest {
   readonly method: string;
   readonly path: string;
   readonly headers: readonly (readonly [string, string])[];
@@ -114,7 +119,7 @@ function makeRequest(
   known: Known,
   random: Random,
   { server, held }: FuzzDeps,
-): Asked {
+): FuzzRequest {
   const hostility = random.pick([0, 0, 0.02, 0.1, 0.4]);
   const realId = () => known.id(random);
   const ownJob = row.path.includes('/job/') && random.chance(0.3) ? (held?.() ?? null) : null;
@@ -126,7 +131,7 @@ function makeRequest(
         : ownJob !== null
           ? ownJob.job
           : random.chance(0.8)
-            ? known.id(random, kindOf(row))
+            ? known.id(random, idPrefixOf(row))
             : textOf(random.pick(hostile)),
     ),
   );
@@ -155,8 +160,8 @@ function makeRequest(
   };
 }
 
-/** Returns the prefix of the ids in the path of a call. */
-const kindOf = ({ path }: Call): string => {
+/** Returns the prefix of the ids that this call takes in its path; an empty string when the path has no id. */
+const idPrefixOf = ({ path }: Call): string => {
   const [, kind = ''] = /^\/api\/(?:admin\/)?(\w+)/.exec(path) ?? [];
   return (
     {

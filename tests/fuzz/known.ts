@@ -13,11 +13,12 @@ export interface Known {
   /** Returns the bearer token of any user. */
   bearer(random: Random): string;
   /** Returns the number of tokens created so far. */
-  made(): number;
-  learn(answer: string): void;
+  tokensCreated(): number;
+  /** Remembers the ids and the token in the JSON of a response. Ignores any other text. */
+  learn(response: string): void;
 }
 
-/** Maximum number of ids of each kind to remember. */
+/** Maximum number of ids to remember in addition to the initial ids. The oldest one is dropped first. */
 const maxIds = 40;
 
 const CreatedObjects = z.object({
@@ -32,7 +33,7 @@ const CreatedObjects = z.object({
 export function createKnown(ids: readonly string[], callers: readonly Headers[]): Known {
   const known = [...ids];
   const workers: Headers[] = [];
-  const people: Headers[] = [];
+  const users: Headers[] = [];
   const firstIds = known.length;
   let tokensCreated = 0;
   const add = (id: string | null | undefined): void => {
@@ -50,16 +51,16 @@ export function createKnown(ids: readonly string[], callers: readonly Headers[])
       return random.pick(fitting.length > 0 && random.chance(0.9) ? fitting : known);
     },
     caller(random, authority) {
-      const all = [...callers, ...workers, ...people];
+      const all = [...callers, ...workers, ...users];
       const isFor = (headers: Headers): boolean => 'x-worker-token' in headers === (authority === 'worker');
       // The first caller has all permissions.
       if (authority !== 'worker' && random.chance(0.4)) return random.pick(callers);
       return random.pick(random.chance(0.8) ? all.filter(isFor) : all);
     },
-    bearer: random => random.pick([...callers, ...people])['authorization']?.slice('Bearer '.length) ?? '',
-    made: () => tokensCreated,
-    learn(answer) {
-      const parsed = CreatedObjects.safeParse(parseJson(answer)).data;
+    bearer: random => random.pick([...callers, ...users])['authorization']?.slice('Bearer '.length) ?? '',
+    tokensCreated: () => tokensCreated,
+    learn(response) {
+      const parsed = CreatedObjects.safeParse(parseJson(response)).data;
       if (parsed === undefined) return;
       // In a response with a token, `worker_id` is new. In a job, it is the id of an existing worker.
       for (const id of [parsed.job_id, parsed.token ? parsed.worker_id : null, parsed.id]) add(id);
@@ -67,7 +68,7 @@ export function createKnown(ids: readonly string[], callers: readonly Headers[])
       if (typeof parsed.token !== 'string') return;
       tokensCreated += 1;
       if (parsed.token.startsWith('wt_')) remember(workers, { 'x-worker-token': parsed.token });
-      else remember(people, { authorization: `Bearer ${parsed.token}` });
+      else remember(users, { authorization: `Bearer ${parsed.token}` });
     },
   };
 }

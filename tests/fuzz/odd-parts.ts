@@ -55,15 +55,15 @@ const types = [
 
 export function contentType(random: Random): readonly Header[] {
   const type = random.chance(0.96) ? 'application/json' : random.pick(types);
-  const packed: readonly Header[] = random.chance(0.01)
+  const encoding: readonly Header[] = random.chance(0.01)
     ? [['content-encoding', random.pick(['gzip', 'br', 'x', 'identity'])]]
     : [];
-  return [['content-type', type], ...packed];
+  return [['content-type', type], ...encoding];
 }
 
 const methods = ['GET', 'HEAD', 'OPTIONS', 'POST', 'PUT', 'PATCH', 'DELETE', 'PROPFIND', 'QUERY'];
 
-/** Returns the right method in most cases, otherwise another one. */
+/** Returns this method in most cases, otherwise a random one. */
 export const methodLike = (method: string, random: Random): string =>
   random.chance(0.97) ? method : random.pick(methods);
 

@@ -4,8 +4,10 @@ import { createRandom as createChance } from '../simulation/world/random.ts';
 export interface Random {
   /** Returns a number from 0 (inclusive) to 1 (exclusive). */
   next(): number;
+  /** Returns an integer from 0 (inclusive) to `count` (exclusive). */
   below(count: number): number;
-  chance(of: number): boolean;
+  chance(probability: number): boolean;
+  /** Throws when the list is empty. */
   pick<T>(from: readonly T[]): T;
 }
 
@@ -15,10 +17,10 @@ export function createRandom(seed: number): Random {
   return {
     next,
     below,
-    chance: of => next() < of,
+    chance: probability => next() < probability,
     pick<T>(from: readonly T[]): T {
       const at = below(from.length);
-      if (at >= from.length) throw new Error('there is nothing to pick from');
+      if (at >= from.length) throw new Error('cannot pick from an empty list');
       return from[at] as T;
     },
   };

@@ -16,13 +16,13 @@ if (!Number.isInteger(requests) || requests < 1 || !Number.isInteger(seed)) {
   process.exit(2);
 }
 console.log(`seed ${seed}, ${requests} requests`);
-const begun = performance.now();
+const startedAt = performance.now();
 const result = await fuzzServer({
   seed,
   requests,
   onProgress: done => process.stderr.isTTY && process.stderr.write(`\r${done}`),
 });
-const seconds = (performance.now() - begun) / 1000;
+const seconds = (performance.now() - startedAt) / 1000;
 const statuses = [...result.byStatus.keys()].toSorted((a, b) => a - b);
 const cells = (counts: ReadonlyMap<number, number>): string =>
   statuses.map(status => String(counts.get(status) ?? '').padStart(6)).join('');

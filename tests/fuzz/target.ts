@@ -5,8 +5,7 @@ import { everyCall } from '../support/every-call.ts';
 import { startTestServer, type TestServer, valueOf } from '../support/server.ts';
 import { type FuzzDeps, fuzz, type FuzzResult } from './fuzz.ts';
 
-// Settings that requests cannot change, because they would change the machine: its sockets, and the program that it
-// starts.
+// Settings that no request may change, because they would make the server open other sockets or start other programs.
 const fixedBy = {
   host: '--host',
   'local-worker': '--no-local-worker',
@@ -16,11 +15,11 @@ const fixedBy = {
 };
 
 /**
- * Fuzzes a server that has workers, jobs, and secrets in each possible place. Afterwards the server must still run, its
- * audit trail must be valid, and its log must contain no secrets and no unexpected lines.
+ * Fuzzes a server that has workers, jobs and secrets. Afterwards the server must still be ready, its audit trail must be
+ * valid, and its log must contain no secret and no error. Each violation is one of the `faults`.
  */
 export async function fuzzServer(
-  order: Pick<FuzzDeps, 'seed' | 'requests' | 'onProgress'>,
+  options: Pick<FuzzDeps, 'seed' | 'requests' | 'onProgress'>,
 ): Promise<FuzzResult> {
   const server = await startTestServer({ failureLimit: { note: () => 'count' }, config: { fixedBy } });
   try {
@@ -37,7 +36,7 @@ export async function fuzzServer(
       await server.admin.call(workersApi.createJoinToken, { params: { id: other.id }, body: {} }),
     );
     server.config('kept', { model_family: 'sdxl' });
-    // The fuzzer must not rotate the token of this worker, so it does not know its id.
+    // The fuzzer must not rotate this worker's token, so it does not get the worker's id.
     const respondingWorker = await server.createWorker({ name: 'rig-0' });
     const stream = startRespondingWorker(server.url, respondingWorker);
     const secrets = [
@@ -49,7 +48,7 @@ export async function fuzzServer(
       joinTokenView.join_token,
     ];
     const result = await fuzz({
-      ...order,
+      ...options,
       server,
       rows: everyCall,
       held: stream.held,
@@ -97,7 +96,7 @@ function startRespondingWorker(url: string, { id, token }: { readonly id: string
       const report = `${url}/api/workers/job/${job}/status`;
       await fetch(report, { ...options, method: 'POST', body: '{"status":"running"}' });
     }
-    // A request of the fuzzer has opened another stream of this worker, which ended this one.
+    // The stream has ended, because a request of the fuzzer has opened another stream of this worker.
     await acceptOffers();
   };
   void acceptOffers().catch(() => undefined);
@@ -115,12 +114,12 @@ function startRespondingWorker(url: string, { id, token }: { readonly id: string
 async function checkServer(server: TestServer, secrets: readonly string[]): Promise<readonly string[]> {
   const faults: string[] = [];
   const alive = await fetch(`${server.url}/health/ready`).catch(() => null);
-  if (alive?.status !== 200) faults.push('it is not ready any more');
+  if (alive?.status !== 200) faults.push('the server is not ready any more');
   const verdict = valueOf(await server.admin.call(auditApi.verify, {}));
   if (!verdict.valid) faults.push(`the audit trail is broken: ${JSON.stringify(verdict.first_bad)}`);
   const log = server.log.join('');
-  for (const secret of secrets) if (log.includes(secret)) faults.push('a secret stands in the log');
+  for (const secret of secrets) if (log.includes(secret)) faults.push('the log contains a secret');
   const unexpected = server.log.find(line => line.includes(' error '));
-  if (unexpected !== undefined) faults.push(`in the log: ${unexpected}`);
+  if (unexpected !== undefined) faults.push(`the log contains an error: ${unexpected}`);
   return faults;
 }

@@ -81,7 +81,7 @@ const words = [
   '2026-01-01T00:00:00Z',
 ];
 
-/** Returns a value that usually fits the schema. From time to time, a part of it is a hostile value. */
+/** Returns a value that fits the schema. `hostility` is the probability of a hostile value in place of each part. */
 export function valueLike(
   schema: unknown,
   random: Random,
@@ -124,7 +124,7 @@ export function valueLike(
   }
 }
 
-/** Returns an existing id where the schema expects an id, and a time where it expects a time. */
+/** Returns a time for the format `date-time`, usually an existing id for a schema with a pattern, otherwise a word. */
 function stringLike(
   { pattern, format }: z.output<typeof Shape>,
   random: Random,
@@ -141,14 +141,15 @@ function objectLike(
   realId: () => string,
   depth: number,
 ): unknown {
-  const made: Record<string, unknown> = {};
+  const result: Record<string, unknown> = {};
   for (const [name, property] of Object.entries(shape.properties ?? {})) {
-    const isWanted = shape.required?.includes(name) === true ? !random.chance(hostility) : random.chance(0.4);
-    if (isWanted) made[name] = valueLike(property, random, hostility, realId, depth + 1);
+    const isIncluded =
+      shape.required?.includes(name) === true ? !random.chance(hostility) : random.chance(0.4);
+    if (isIncluded) result[name] = valueLike(property, random, hostility, realId, depth + 1);
   }
   const more = typeof shape.additionalProperties === 'object' ? random.below(3) : 0;
   for (let n = 0; n < more; n += 1)
-    made[random.pick(words)] = valueLike(shape.additionalProperties, random, hostility, realId, depth + 1);
-  if (random.chance(hostility)) made[`unknown_${random.below(9)}`] = random.pick(hostile);
-  return made;
+    result[random.pick(words)] = valueLike(shape.additionalProperties, random, hostility, realId, depth + 1);
+  if (random.chance(hostility)) result[`unknown_${random.below(9)}`] = random.pick(hostile);
+  return result;
 }

@@ -49,7 +49,7 @@ describe('the bundled worker', () => {
     expect(text).not.toMatch(/^(?:import|export) .*from /m);
   });
 
-  test('joins over TLS with a pinned key', async () => {
+  test('joins a server over TLS with a pinned key as a bundled worker', async () => {
     const server = await startTestServer();
     onTestFinished(() => server.close());
     const { id, token } = await server.createWorker({ name: 'rig-1' });
@@ -63,7 +63,7 @@ describe('the bundled worker', () => {
     expect(front.received()).toContain(token);
   });
 
-  test('resumes its job after kill -9, completes it, and exits', async () => {
+  test('resumes a job after kill -9 of the bundled worker, completes the job, and exits', async () => {
     const server = await startTestServer();
     onTestFinished(() => server.close());
     onTestFinished(() => endTrainings(folder));
@@ -89,7 +89,7 @@ describe('the bundled worker', () => {
   });
 });
 
-/** The command line as it is installed: without this checkout, except for one compiled package. */
+/** The installed command line, which uses nothing of this checkout except one compiled package. */
 describe('the built command line', () => {
   const folder = temporaryFolder();
   const builtFolder = join(folder, 'main');

@@ -19,7 +19,7 @@ const submit = (...args: readonly string[]) => {
 const idIn = (out: string): string => /j_\w+/.exec(out)?.[0] ?? '';
 
 describe('trainyard jobs submit --after', () => {
-  it('submits a job that waits for jobs named by id, start of an id and name', async () => {
+  it('submits a job that waits for jobs given by id, start of an id and name', async () => {
     const first = await submit('--name', 'upscaler', '--after', 'flux-base');
     expect(first).toMatchObject({ code: 0, err: '' });
     expect(first.out).toContain('Waits for flux-base (pending)');
@@ -35,7 +35,7 @@ describe('trainyard jobs submit --after', () => {
     expect((await jobs('why', 'upscaler')).out).toMatch(/Why +Waits for flux-base \(pending\)/);
   });
 
-  it('prints the wait in a dry run, and submits each job of a sweep with it', async () => {
+  it('prints the parents of a job in a dry run, and gives each job of a sweep these parents', async () => {
     const dryRun = await submit('--after', 'flux-base', '--dry-run');
     expect(dryRun.out).toMatch(/Why +Waits for flux-base/);
     const sweep = await submit('--after', base, '--sweep', 'rank=1,2', '--json');
@@ -46,7 +46,7 @@ describe('trainyard jobs submit --after', () => {
     expect(details.every(({ out }) => out.includes('Waits for flux-base'))).toBe(true);
   });
 
-  it('takes files of jobs named by name or id, and waits for these jobs', async () => {
+  it('takes input files of jobs given by name or id, and waits for these jobs', async () => {
     const withInput = await submit('--name', 'styled', '--input', 'lora=flux-base:checkpoint best');
     expect(withInput).toMatchObject({ code: 0, err: '' });
     expect(withInput.out).toContain('Waits for flux-base (pending)');

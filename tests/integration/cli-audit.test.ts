@@ -33,7 +33,7 @@ test('lists audit entries with their actors, and names an edited row in audit ve
   expect(verification.err).toMatch(/^The audit trail is broken at row \d+: .*backup/);
 });
 
-test('counts entries with audit stats, and prints all of them oldest first with audit export', async () => {
+test('counts entries with audit stats, and prints all entries oldest first with audit export', async () => {
   const server = await startTestServer();
   onTestFinished(() => server.close());
   const audit = (...args: readonly string[]) =>

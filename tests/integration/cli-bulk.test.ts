@@ -22,14 +22,14 @@ const statuses = async () =>
     ({ status }) => status,
   );
 
-/** Deletes all jobs after each test. */
+/** Deletes the jobs of earlier tests. */
 beforeEach(async () => {
   expect((await jobs(['cancel', '--all', '--yes'])).code).toBe(0);
   expect((await jobs(['purge', '--all', '--yes'])).code).toBe(0);
 });
 
 describe('trainyard jobs list', () => {
-  it('prints the chosen fields as JSON with --format json', async () => {
+  it('prints the chosen fields of jobs list as JSON with --format json', async () => {
     const id = await submit();
     const expected = [{ job_id: id, status: 'pending', 'progress.step': null }];
     for (const args of [['--format', 'json'], ['-f', 'json'], ['--json']]) {
@@ -38,20 +38,20 @@ describe('trainyard jobs list', () => {
     }
   });
 
-  it('prints the whole answer as JSON without chosen fields', async () => {
+  it('prints the whole response of jobs list as JSON when no fields are chosen', async () => {
     const id = await submit();
     expect(JSON.parse((await jobs(['list', '--format', 'json'])).out)).toMatchObject({
       entries: [{ id, config_name: 'digits' }],
     });
   });
 
-  it('limits the list with -l, and filters it by status with -s', async () => {
+  it('limits jobs list with -l, and filters by status with -s', async () => {
     const [, second] = [await submit(), await submit()];
     expect((await jobs(['list', '-l', '1', '-s', 'queued', '-o', 'job_id'])).out).toBe(`${second}\n`);
     expect((await jobs(['list', '-s', 'completed', '-o', 'job_id'])).out).toBe('');
   });
 
-  it('prints chosen fields of one job as a JSON object', async () => {
+  it('prints the chosen fields of jobs get as a JSON object', async () => {
     const id = await submit();
     expect(JSON.parse((await jobs(['get', id, '--json', '-o', 'id,status'])).out)).toEqual({
       id,
@@ -59,13 +59,13 @@ describe('trainyard jobs list', () => {
     });
   });
 
-  it('exits with 2 for an unknown output format', async () => {
+  it('exits with 2 for an unknown output format of jobs list', async () => {
     expect((await jobs(['list', '--format', 'xml'])).code).toBe(2);
   });
 });
 
 describe('trainyard jobs status', () => {
-  it('shows the queue and the local machine as JSON', async () => {
+  it('shows the queue and the local machine with jobs status as JSON', async () => {
     await submit();
     const { out } = await jobs(['status', '--format', 'json']);
     expect(JSON.parse(out)).toMatchObject({
@@ -93,7 +93,7 @@ describe('trainyard jobs submit', () => {
 });
 
 describe('cancelling many jobs', () => {
-  it('cancels every job that has not ended with --all', async () => {
+  it('cancels with --all every job that has not ended', async () => {
     await submit();
     await submit({ requires_approval: true });
     const { code, out } = await jobs(['cancel', '--all', '--force', '--json']);
@@ -106,7 +106,7 @@ describe('cancelling many jobs', () => {
     expect(await statuses()).toEqual(['cancelled', 'cancelled']);
   });
 
-  it('cancels pending jobs before running ones, so that none of them starts meanwhile', async () => {
+  it('cancels pending jobs before running ones, so that no pending job starts during a bulk cancel', async () => {
     const { id, token } = await server.createWorker({ name: 'rig' });
     const agent = new Agent();
     const worker = createLightWorker({ url: server.url, id, token, agent });
@@ -126,7 +126,7 @@ describe('cancelling many jobs', () => {
     expect((await jobs(['purge', '--all', '-f'])).code).toBe(0);
   });
 
-  it('cancels only jobs with the given status', async () => {
+  it('cancels only jobs with the given --status', async () => {
     await submit();
     await submit();
     expect((await jobs(['cancel', '--status', 'running', '-f'])).err).toContain('No matching jobs');
@@ -177,7 +177,7 @@ describe('completion of jobs commands', () => {
 });
 
 describe('trainyard jobs purge', () => {
-  it('deletes jobs with the given statuses and keeps the others', async () => {
+  it('deletes jobs with the given statuses in jobs purge, and keeps the others', async () => {
     const first = await submit();
     await jobs(['cancel', first]);
     await submit();
@@ -187,7 +187,7 @@ describe('trainyard jobs purge', () => {
     expect(await statuses()).toEqual(['pending']);
   });
 
-  it('deletes pending and ended jobs with --all', async () => {
+  it('deletes pending and ended jobs with jobs purge --all', async () => {
     await jobs(['cancel', await submit()]);
     await submit();
     await submit({ requires_approval: true });

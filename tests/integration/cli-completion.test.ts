@@ -34,9 +34,12 @@ async function run(shell: string, script: string): Promise<readonly string[]> {
   return stdout.trimEnd().split('\n');
 }
 
-/** Returns a script that sets the variables as Readline does while the user types the last word. */
-const readlineVariables = (...bracketedWords: readonly string[]): string =>
-  `COMP_WORDS=(trainyard ${bracketedWords.map(word => `'${word}'`).join(' ')}); COMP_CWORD=${bracketedWords.length}; ` +
+/**
+ * Returns a bash script that prints the completions of the last word in brackets. It sets the same variables as Readline
+ * does while a user types.
+ */
+const completeInBash = (...words: readonly string[]): string =>
+  `COMP_WORDS=(trainyard ${words.map(word => `'${word}'`).join(' ')}); COMP_CWORD=${words.length}; ` +
   `_trainyard trainyard; printf '[%s]' "\${COMPREPLY[@]}"; echo`;
 
 /** Returns the words in brackets, sorted. */
@@ -56,7 +59,7 @@ describe('__complete', () => {
       .map(completion => completion.split('\t')[0] ?? '');
   };
 
-  test('completes only ids of jobs that the command applies to', async () => {
+  test('completes only the ids of jobs to which the command applies', async () => {
     const waiting = await server.submit({ config: {} });
     const blocked = await server.submit({ config: {}, requires_approval: true });
     const ended = await server.submit({ config: {} });
@@ -93,11 +96,11 @@ describe.skipIf(!isInstalled('bash'))('completion in bash', () => {
       'bash',
       [
         'source <(trainyard completion bash); complete -p trainyard',
-        readlineVariables('workers', 'drain', ...folder, ''),
-        readlineVariables('workers', 'drain', ...folder, 'big\\ r'),
-        readlineVariables('workers', 'create', 'x', '--type', '=', 'e'),
-        readlineVariables('jobs', 'submit', 'my'),
-        readlineVariables('server', '--data-dir', 'ri'),
+        completeInBash('workers', 'drain', ...folder, ''),
+        completeInBash('workers', 'drain', ...folder, 'big\\ r'),
+        completeInBash('workers', 'create', 'x', '--type', '=', 'e'),
+        completeInBash('jobs', 'submit', 'my'),
+        completeInBash('server', '--data-dir', 'ri'),
       ].join('\n'),
     );
     expect(lines.map(bracketedWords)).toEqual([
@@ -113,7 +116,7 @@ describe.skipIf(!isInstalled('bash'))('completion in bash', () => {
   test('completes nothing in bash when no orchestrator runs', async () => {
     const lines = await run(
       'bash',
-      `source <(trainyard completion bash)\n${readlineVariables('workers', 'get', '--data-dir', '/nonexistent', '')}`,
+      `source <(trainyard completion bash)\n${completeInBash('workers', 'get', '--data-dir', '/nonexistent', '')}`,
     );
     expect(lines).toEqual(['[]']);
   });

@@ -62,7 +62,7 @@ describe('trainyard configs', () => {
     expect(await configs(['get', 'my lora'])).toMatchObject({ code: 4, out: '' });
   });
 
-  test('stores a config together with the files it names, so that jobs can use it', async () => {
+  test('stores a config together with its files, so that jobs can use the config', async () => {
     mkdirSync(join(localFolder, 'st/config/flux'), { recursive: true });
     const path = file(
       'st/config/flux/config.json',
@@ -99,7 +99,7 @@ describe('trainyard configs', () => {
     expect(await configs(['delete', 'piped', '--yes'])).toMatchObject({ code: 0 });
   });
 
-  test('reports standard input without a config', async () => {
+  test('reports a terminal, empty text and an invalid config on standard input', async () => {
     const terminalRun = await configs(['put', 'piped', '-']);
     expect(terminalRun).toMatchObject({ code: 2, out: '' });
     expect(terminalRun.err).toContain('reads the config from standard input, but that is the terminal');
@@ -135,7 +135,7 @@ describe('trainyard configs', () => {
     ['a name that is a parent folder', ['delete', '..', '--yes'], 2, /give the name of a config/],
     ['a name that leaves the folder', ['get', '../secret'], 7, /without "\.\." and hidden names/],
     ['an unknown config', ['delete', 'none', '--yes'], 4, /There is no config none/],
-  ])('reports %s', async (_what, argv, code, message) => {
+  ])('exits with a reason for %s in trainyard configs', async (_what, argv, code, message) => {
     const { code: exitCode, out, err } = await configs(argv);
     expect([exitCode, out]).toEqual([code, '']);
     expect(err).toMatch(message);

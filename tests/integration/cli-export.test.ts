@@ -61,7 +61,7 @@ const onlyRun = () => {
   return run;
 };
 
-/** Starts a job, and ends it after the test if the test does not. */
+/** Starts a job. After the test, the job is reported as completed. */
 async function startExportableJob(config: Record<string, unknown> = {}): Promise<JobOffer> {
   const job = await startJob(server, rig, { config });
   onTestFinished(async () => void (await rig.report(job, 'completed')));
@@ -69,7 +69,7 @@ async function startExportableJob(config: Record<string, unknown> = {}): Promise
 }
 
 describe('a first export', () => {
-  test('writes config, curves, status and times of all attempts', async () => {
+  test('exports config, curves, status and times of all attempts of a job', async () => {
     const prompts = Object.fromEntries(
       Array.from({ length: 120 }, (_, n) => [`prompt ${n}?`, n < 10 ? '語'.repeat(7_000) : 'short']),
     );
@@ -142,7 +142,7 @@ describe('a first export', () => {
     );
   });
 
-  test('marks a job that still runs, and takes experiment and address from the environment', async () => {
+  test('exports a running job as RUNNING, and takes experiment and address from the environment', async () => {
     const job = await startExportableJob();
     const run = await runTrainyard(
       ['jobs', 'export', job.jobId, '--to', 'mlflow', '--data-dir', server.dataDir, '--json'],
@@ -153,7 +153,7 @@ describe('a first export', () => {
     expect(onlyRun()).toMatchObject({ status: 'RUNNING', end_time: null });
   });
 
-  test('shows its progress on a terminal', async () => {
+  test('shows the progress of an export on a terminal', async () => {
     const job = await startExportableJob();
     await postPoints(job, pointsTo(3));
     const run = await exportJob(job.jobId, [], { screen: { columns: 100, rows: 30 } });
@@ -163,7 +163,7 @@ describe('a first export', () => {
 });
 
 describe('a repeated export', () => {
-  test('adds only new values, and keeps what people changed in MLflow', async () => {
+  test('exports only new values, and keeps tags that users changed in MLflow', async () => {
     const job = await startExportableJob({ lr: 1 });
     await postPoints(job, pointsTo(700));
     await exportJob(job.jobId);
@@ -219,17 +219,17 @@ describe('access to MLflow', () => {
   test.each<[string, Record<string, string>, string]>([
     ['a token', { MLFLOW_TRACKING_TOKEN: token }, `Bearer ${token}`],
     [
-      'user and password, which go before a token',
+      'user and password, which take precedence over a token',
       { MLFLOW_TRACKING_USERNAME: 'ada', MLFLOW_TRACKING_PASSWORD: 'pä:ss', MLFLOW_TRACKING_TOKEN: token },
       `Basic ${Buffer.from('ada:pä:ss').toString('base64')}`,
     ],
-  ])('sends %s from the environment', async (_, env, expected) => {
+  ])('sends %s from the environment to MLflow', async (_, env, expected) => {
     const job = await startExportableJob();
     mlflow.authorization = expected;
     expect(await exportJob(job.jobId, [], { env })).toMatchObject({ code: 0, err: '' });
   });
 
-  test('explains how to authenticate, without showing the credentials', async () => {
+  test('explains how to authenticate to MLflow, without showing the credentials', async () => {
     const job = await startExportableJob();
     mlflow.authorization = 'Bearer other';
     const run = await exportJob(job.jobId, [], { env: { MLFLOW_TRACKING_TOKEN: token } });
@@ -246,20 +246,20 @@ describe('access to MLflow', () => {
     ['databricks', 'must have an address such as'],
     ['sqlite:///mlflow.db', 'must have an address such as'],
     ['', 'with --tracking-uri'],
-  ])('refuses the address %j before it reads the job', async (address, message) => {
+  ])('refuses the MLflow address %j before it reads the job', async (address, message) => {
     const run = await exportJob('j_none', ['--tracking-uri', address]);
     expect(run).toMatchObject({ code: 2, out: '' });
     expect(run.err).toContain(message);
     expect(run.err).not.toContain('hunter2');
   });
 
-  test('warns when credentials would travel unencrypted', async () => {
+  test('warns when MLflow credentials would be sent unencrypted', async () => {
     const env = { MLFLOW_TRACKING_TOKEN: token };
     const run = await exportJob('j_none', ['--tracking-uri', 'http://mlflow.invalid'], { env });
     expect(run.err).toContain('Warning: the credentials for MLflow travel unencrypted');
   });
 
-  test('reports that another program or nothing answers at the address of MLflow', async () => {
+  test('reports when another program or no program answers at the MLflow address', async () => {
     const job = await startExportableJob();
     const page = createServer((_, response) => response.end('<html>')).listen(0, '127.0.0.1');
     await new Promise(resolve => page.once('listening', resolve));
@@ -277,7 +277,7 @@ describe('access to MLflow', () => {
     });
   });
 
-  test('refuses a deleted experiment, and a job that has not started', async () => {
+  test('refuses to export to a deleted experiment, or a job that has not started', async () => {
     const job = await startExportableJob();
     mlflow.experiments.set('trainyard', { id: '9', lifecycle_stage: 'deleted' });
     expect(await exportJob(job.jobId)).toMatchObject({
@@ -290,7 +290,7 @@ describe('access to MLflow', () => {
     expect(mlflow.runs).toEqual([]);
   });
 
-  test('exports without the config when the token may not see it', async () => {
+  test('exports no config when the token may not read the config', async () => {
     const job = await startExportableJob({ lr: 1 });
     const create = ['tokens', 'create', 'reader', '--allow', 'queue.view', '--data-dir', server.dataDir];
     const tokenRun = await runTrainyard([...create, '--json']);

@@ -1,4 +1,4 @@
-/** The command line reads the event stream of a server that violates the protocol. */
+/** Event streams from a stub server: broken connections, silence and invalid responses. */
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { expect, onTestFinished, test } from 'vitest';
@@ -7,7 +7,7 @@ import { runTrainyard } from '../support/cli.ts';
 
 type Answer = (response: ServerResponse, request: IncomingMessage) => void;
 
-/** Answers each stream call with the next one of `streams`, and each list as empty. */
+/** Starts a server that answers each stream call with the next of these answers, and each list call with no entries. */
 async function startStub(...streams: readonly Answer[]) {
   const remainingAnswers = [...streams];
   const server = createServer((request, response) => {
@@ -42,7 +42,7 @@ const refuse: Answer = response =>
 const event = (seq: number) => ({ seq, at: '2026-01-02T03:04:05.678Z', kind: 'reset' });
 const frame = (data: unknown): string => `id: 1\ndata: ${JSON.stringify(data)}\n\n`;
 
-test('resumes the event stream after the last received event, and exits when it is refused', async () => {
+test('resumes the event stream after the last received event, and exits when the server refuses the stream', async () => {
   const lastEventIds: (string | undefined)[] = [];
   const recordId = ({ headers }: IncomingMessage) => {
     const id = headers['last-event-id'];

@@ -24,7 +24,7 @@ const manifest = JSON.stringify({
 
 let server: TestServer;
 let job: JobOffer;
-let empty: string;
+let emptyJob: string;
 beforeAll(async () => {
   server = await startTestServer();
   const rig = await openRig(server);
@@ -48,7 +48,7 @@ beforeAll(async () => {
   await rig.report(first, 'failed', { cause: 'preempted' });
   job = await rig.nextOffer();
   for (const status of ['starting', 'running']) await rig.report(job, status);
-  empty = await server.submit({ config: {}, config_name: 'empty', worker_labels: { no: 'body' } });
+  emptyJob = await server.submit({ config: {}, config_name: 'empty', worker_labels: { no: 'body' } });
 });
 afterAll(() => server.close());
 
@@ -83,7 +83,7 @@ test('lists the artifacts of a job, newest first', async () => {
   expect((await jobs(['artifacts', job.jobId, '-o', 'key,attempt'])).out).toContain(
     'checkpoint-000100.bin\t1\n',
   );
-  expect(await jobs(['artifacts', empty])).toMatchObject({ code: 0, out: '' });
+  expect(await jobs(['artifacts', emptyJob])).toMatchObject({ code: 0, out: '' });
 });
 
 test('lists checkpoints with their state: newest, complete or incomplete', async () => {
@@ -99,7 +99,7 @@ test('lists checkpoints with their state: newest, complete or incomplete', async
   expect((await jobs(['checkpoints', job.jobId, '-o', 'name,newest'])).out).toContain(
     'checkpoint-200\ttrue\n',
   );
-  expect((await jobs(['checkpoints', empty])).err).toMatch(/has no checkpoints/);
+  expect((await jobs(['checkpoints', emptyJob])).err).toMatch(/has no checkpoints/);
 });
 
 test('shows the checkpoint that an attempt continued from', async () => {
@@ -107,7 +107,7 @@ test('shows the checkpoint that an attempt continued from', async () => {
   expect(out).toMatch(/ active; continued from checkpoint-200 at step 200, 37 steps repeated\n/);
 });
 
-test('downloads all files of a job, and skips them the second time', async () => {
+test('downloads all files of a job, and skips existing files the second time', async () => {
   const run = await download([]);
   expect(run).toMatchObject({ code: 0 });
   expect(listLocalFiles()).toEqual([
@@ -169,14 +169,14 @@ test.each<[readonly string[], number, RegExp]>([
   [['no-such-file'], 4, /no file or folder "no-such-file"/],
   [['--checkpoint', 'best'], 4, /no best checkpoint/],
   [['--checkpoint', 'checkpoint-9'], 4, /no checkpoint "checkpoint-9"/],
-])('downloads nothing for the arguments %j', async (args, code, message) => {
+])('downloads nothing for the invalid arguments %j', async (args, code, message) => {
   const run = await download(args);
   expect(run).toMatchObject({ code, out: '' });
   expect(run.err).toMatch(message);
   expect(listLocalFiles()).toEqual([]);
 });
 
-test('exits with 4 when the artifact was deleted', async () => {
+test('exits with 4 when the artifact to download was deleted', async () => {
   const removed = await server.admin.call(artifactsApi.remove, {
     params: { id: job.jobId, key: ['samples', 'step_100_rose.png'] },
   });

@@ -89,7 +89,7 @@ describe('jobs commands without a worker', () => {
     expect([terminalRun.code, terminalRun.err]).toEqual([2, expect.stringContaining('that is the terminal')]);
   });
 
-  test('asks for an id when a config name matches two jobs', async () => {
+  test('refuses to cancel a job by a config name that matches two jobs, and asks for an id', async () => {
     for (let index = 0; index < 2; index += 1) await jobs(['submit', 'digits', '--label', 'gpu=none']);
     const run = await jobs(['cancel', 'digits']);
     expect(run).toMatchObject({ code: 2, out: '' });
@@ -115,7 +115,7 @@ describe('jobs commands without a worker', () => {
     expect(run.err).toMatch(message);
   });
 
-  test('suggests only the statuses of the help, and accepts the aliases', async () => {
+  test('suggests only the documented statuses, and accepts their aliases', async () => {
     const run = await jobs(['list', '--status', 'runing']);
     expect(run.code).toBe(2);
     expect(run.err).toContain('Unknown status "runing". Known: pending, ');
@@ -215,7 +215,7 @@ describe('jobs commands without a worker', () => {
         checkScreen();
       });
     let checkScreen = (): unknown => undefined;
-    // In a terminal only Ctrl-C ends a watch. Here it ends when the server stops.
+    // On a terminal, only Ctrl-C ends `jobs watch`. Here, the command ends when the server stops.
     void jobs(['watch'], {
       screen: { columns: 60, rows: 10 },
       onText(text) {
@@ -269,7 +269,7 @@ describe('jobs commands with a worker', () => {
 });
 
 describe('jobs watch without a terminal', () => {
-  test('prints one line per event, reconnects to a restarted server, and ends on Ctrl-C', async () => {
+  test('prints one line per event in jobs watch, reconnects to a restarted server, and ends on Ctrl-C', async () => {
     const first = killAfterTest(await startServer());
     const dataDir = first.dataDir;
     const flags = ['--data-dir', dataDir];
@@ -292,12 +292,12 @@ describe('jobs watch without a terminal', () => {
       .filter(line => line.startsWith('{'))
       .map(line => (JSON.parse(line) as { seq: number }).seq);
     expect(numbers).toEqual(numbers.map((_, index) => (numbers[0] ?? 0) + index));
-    // For a shell, an end by SIGINT is exit code 130.
+    // A shell reports an end by SIGINT as exit code 130.
     watch.kill('SIGINT');
     expect(await watch.exited).toEqual({ code: null, signal: 'SIGINT' });
   });
 
-  test('exits silently when its output pipe is closed', async () => {
+  test('exits silently from jobs watch when its output pipe is closed', async () => {
     const server = await startTestServer();
     onTestFinished(() => server.close());
     const argv = [cliFile, 'jobs', 'watch', '--data-dir', server.dataDir];

@@ -41,7 +41,7 @@ test('creates a signed webhook, prints its new secret once on stderr, and sends 
   expect(created.out + channelList.out).not.toContain('secret-path');
 });
 
-test('reads a whole target from standard input, and replaces it', async () => {
+test('reads the target of a channel from standard input, at its creation and when it changes', async () => {
   const { receiver, notifications } = await openServer();
   const target = JSON.stringify({ kind: 'ntfy', url: receiver.url, topic: 'rigs' });
   expect(await notifications(['channels', 'create', 'phone', '--file', '-'], target)).toMatchObject({
@@ -56,7 +56,7 @@ test('reads a whole target from standard input, and replaces it', async () => {
   expect(JSON.parse(enableRun.out)).toMatchObject({ enabled: true });
 });
 
-test('creates, changes and deletes a rule, and keeps its other settings', async () => {
+test('creates, changes and deletes a notification rule, and keeps settings that a change does not name', async () => {
   const { urlFile, notifications } = await openServer();
   await notifications(['channels', 'create', 'team', '--kind', 'discord', '--url-file', urlFile]);
   const created = await notifications([

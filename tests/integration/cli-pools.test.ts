@@ -99,7 +99,7 @@ describe('trainyard pools', () => {
     expect(launches).toMatchObject([{ is_test: true, job_id: null, outcome: 'finished' }]);
   }, 180_000);
 
-  test('reports a machine whose worker never joins, and how to find out why', async () => {
+  test('reports in a test of a pool that the worker of the machine never joined', async () => {
     const { server, pools, json } = await startServerWithPools();
     installShellEngine(server.dataDir, 'shell');
     await pools(['create', 'shell', ...shellPool(server), '--setup', 'exit 3']);
@@ -143,7 +143,7 @@ describe('trainyard pools', () => {
     expect(launches).toMatchObject([{ state: 'ended', outcome: 'cancelled' }]);
   }, 60_000);
 
-  test('names launches that have not ended in completions, explanations and jobs', async () => {
+  test('shows launches that have not ended in completions, in jobs why and in jobs get', async () => {
     const { server, pools } = await startServerWithPools();
     installShellEngine(server.dataDir, 'shell');
     await pools(['create', 'shell', ...shellPool(server), '--warm', '1', '--setup', 'sleep 60']);

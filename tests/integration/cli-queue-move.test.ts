@@ -12,7 +12,7 @@ afterAll(() => server.close());
 const run = (...args: readonly string[]) => runTrainyard([...args, '--data-dir', server.dataDir]);
 const submitPending = () => server.submit({ config: {}, worker_labels: { gpu: 'none' } });
 
-test('moves a pending job before or after another one, by id or its start', async () => {
+test('moves a pending job before or after another one, given by id or by the start of an id', async () => {
   const [first, second, third] = [await submitPending(), await submitPending(), await submitPending()];
   const positions = async (): Promise<readonly number[]> => {
     const runs = await Promise.all(

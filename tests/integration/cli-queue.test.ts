@@ -37,7 +37,7 @@ const getJob = async (id: string): Promise<JobDetail> =>
 const submitJob = (more: object = {}) =>
   server.submit({ config_name: 'digits', worker_labels: { gpu: 'none' }, ...more });
 
-/** Removes all jobs after each test. */
+/** After each test, cancels all jobs that have not ended. */
 beforeEach(() => async () => {
   const { entries } = valueOf(
     await server.admin.call(queueApi.list, { query: { limit: 500, include_completed: 'false' } }),
@@ -56,7 +56,7 @@ async function startWorker(name: string, labels: Readonly<Record<string, string>
   });
   await worker.register({ gpu_count: gpus });
   await worker.openStream();
-  /** Returns the last offer that the worker received; null while that is `before`. */
+  /** Returns the last offer that the worker received, or null while that offer is for the job `before`. */
   const offer = (before: string | undefined) => {
     const { job_id: job, attempt_id: attempt } =
       worker.commands.findLast(({ type }) => type === 'job_submit') ?? {};
@@ -120,7 +120,7 @@ describe('queue commands', () => {
     await queue(['limits', '--max', 'none', '--user-max', 'none']);
   });
 
-  test('asks before it deletes jobs, and keeps jobs that have just ended', async () => {
+  test('asks before queue cleanup deletes jobs, and keeps jobs that have just ended', async () => {
     const id = await submitJob();
     await jobs(['cancel', id]);
     const declined = await queue(['cleanup', '--older-than', '30d'], { answer: 'n' });
@@ -200,7 +200,7 @@ describe('order of jobs', () => {
     expect((await jobs(['priority', first, 'low', '-o', 'is_top,position'])).out).toBe('false\t3\n');
   });
 
-  test('gives a job that needs approval no position until it is approved', async () => {
+  test('gives a job that needs approval no position until a user approves the job', async () => {
     const submitted = await jobs(['submit', 'digits', '--requires-approval', '--label', 'gpu=none']);
     const [, id = ''] = /^Job +(j_\w+)\n/.exec(submitted.out) ?? [];
     expect(submitted.out).toBe(
@@ -211,7 +211,7 @@ describe('order of jobs', () => {
     expect((await jobs(['list', '--blocked'])).out).toMatch(/ Waits for approval .*\n$/);
     const jobText = await jobs(['get', id]);
     expect(jobText.out).toMatch(/^Now +Waits for approval .*^Approval +wanted$/ms);
-    // The config name selects the job that needs approval, although another job has the same one.
+    // The config name selects the job that needs approval, although another job has the same config name.
     expect((await jobs(['approve', 'digits', '-o', 'id,approval'])).out).toBe(`${id}\tgiven\n`);
     expect(await jobs(['approve', id])).toMatchObject({ code: 5, out: '' });
     expect(await jobs(['reject', otherJob])).toMatchObject({ code: 5, out: '' });
@@ -276,7 +276,7 @@ describe('job commands', () => {
     }
   });
 
-  test('creates one job however often it is submitted with the same idempotency key', async () => {
+  test('creates one job for repeated submits with the same idempotency key', async () => {
     const args = ['submit', 'digits', '--label', 'gpu=none', '--idempotency-key', 'night-7', '-o', 'job_id'];
     const first = await jobs(args);
     expect(first.code).toBe(0);

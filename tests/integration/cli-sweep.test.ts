@@ -20,7 +20,7 @@ const rows = (out: string): readonly (readonly string[])[] =>
     .map(line => line.split(/ {2,}/));
 
 describe('trainyard jobs submit --sweep', () => {
-  it('submits the grid in one call, and prints each job with its values', async () => {
+  it('submits all jobs of a sweep in one call, and prints each job with its values', async () => {
     const args = ['submit', 'flowers', '--sweep', 'learning_rate=1e-4,3e-4', '--sweep', 'train.rank=8,16'];
     const { code, out, err } = await jobs([...args, '--group', 'grid', '--tag', 'a', '--tag', 'b']);
     expect({ code, err }).toEqual({ code: 0, err: 'Submitted 4 jobs in group grid\n' });
@@ -42,7 +42,7 @@ describe('trainyard jobs submit --sweep', () => {
     expect(jobList.entries[0]?.tags).toEqual(['a', 'b']);
   });
 
-  it('prints the grid without submitting it in a dry run', async () => {
+  it('prints the jobs of a sweep in a dry run without submitting them', async () => {
     const { code, out, err } = await jobs(['submit', 'flowers', '--sweep', 'learning_rate=1,2', '--dry-run']);
     expect(code).toBe(0);
     expect(err).toBe('2 jobs in the grid. Nothing was submitted\n');
@@ -82,7 +82,7 @@ describe('trainyard jobs submit --sweep', () => {
 });
 
 describe('trainyard jobs submit with several configs', () => {
-  it('submits one job for each config, all with the same options', async () => {
+  it('submits one job for each of several configs, all with the same options', async () => {
     const args = ['submit', 'flowers', './examples/digits/configs/digits-quick.json', '--group', 'both'];
     const { code, out, err } = await jobs([...args, '--no-data']);
     expect({ code, err }).toEqual({ code: 0, err: 'Submitted 2 jobs\n' });
@@ -93,7 +93,7 @@ describe('trainyard jobs submit with several configs', () => {
     expect(jobList.entries).toHaveLength(2);
   });
 
-  it('submits no job in a dry run, and each job once per idempotency key', async () => {
+  it('submits several configs only once per idempotency key, and not in a dry run', async () => {
     const args = ['submit', 'flowers', 'flowers'];
     expect(await jobs([...args, '--dry-run'])).toMatchObject({
       code: 0,
@@ -115,7 +115,7 @@ describe('trainyard jobs submit with several configs', () => {
     expect(code).not.toBe(0);
   });
 
-  it('names the config that does not exist, and submits none', async () => {
+  it('submits no job when one of several configs does not exist, and names that config', async () => {
     const { code, err } = await jobs(['submit', 'flowers', 'lost', '--group', 'none']);
     expect(err).toMatch(/jobs\.1: .*lost/);
     expect(code).not.toBe(0);
@@ -124,7 +124,7 @@ describe('trainyard jobs submit with several configs', () => {
 });
 
 describe('trainyard jobs edit', () => {
-  it('changes name, notes and tags, and finds the job by its name', async () => {
+  it('changes name, notes and tags of a job, and finds the job by its new name', async () => {
     const id = await server.submit({ config_name: 'flowers', tags: ['old'] });
     const args = [
       'edit',
@@ -147,7 +147,7 @@ describe('trainyard jobs edit', () => {
     expect(removed).toMatchObject({ id, name: null, notes: null, tags: ['new'] });
   });
 
-  it('refuses a name with a line break', async () => {
+  it('refuses to give a job a name with a line break', async () => {
     const id = await server.submit({ config_name: 'flowers' });
     const { code, err } = await jobs(['edit', id, '--name', 'a\nb']);
     expect({ code, err }).toMatchObject({ code: 2, err: expect.stringContaining('--name:') });
@@ -155,7 +155,7 @@ describe('trainyard jobs edit', () => {
 });
 
 describe('jobs of a group', () => {
-  it('compares the jobs of a group, retries those that failed once, and cancels the rest', async () => {
+  it('compares the jobs of a group, retries each failed job once, and cancels the rest', async () => {
     // The rig would take a pending job of another test first.
     expect((await jobs(['cancel', '--all', '--yes'])).code).toBe(0);
     const rig = await openRig(server);

@@ -45,7 +45,7 @@ const saveFile = (...args: readonly string[]) =>
 const imageDir = 'file:dataset.toml:datasets.0.subsets.0.image_dir';
 
 describe('trainyard templates', () => {
-  it('saves a local config with its files, and submits a job that differs in the given values', async () => {
+  it('saves a local config with its files as a template, and submits a job with other values', async () => {
     const askFlags = ['--ask', 'learning_rate=1e-4', '--ask', imageDir, '--ask', 'job:gpu_count=1'];
     const parametersFlags = ['--parameters', join(folder, 'asked.yaml')];
     const saved = await saveFile('lora', '--description', 'for the team', ...askFlags, ...parametersFlags);
@@ -89,7 +89,7 @@ describe('trainyard templates', () => {
     });
   });
 
-  it('derives the types of parameters from a job, and keeps the fields that a replacement does not name', async () => {
+  it('derives the types of template parameters from a job, and keeps fields that a replacement does not name', async () => {
     const job = await server.submit({ config: { on: true, steps: 500, scheduler: 'cosine', lr: 1 } });
     const askFlags = ['on', 'steps', 'scheduler', 'lr'].flatMap(key => ['--ask', key]);
     expect(
@@ -130,7 +130,7 @@ describe('trainyard templates', () => {
     );
   });
 
-  it('submits a sweep over values that the template asks for, and over others', async () => {
+  it('submits a sweep over parameters of the template and over other values of its config', async () => {
     await saveFile('grid', '--ask', 'learning_rate', '--ask', 'max_train_steps=10');
     const args = ['jobs', 'submit', '--template', 'grid', '--sweep', 'learning_rate=1e-4,3e-4'];
     const swept = await run(

@@ -74,7 +74,7 @@ describe('the command line over TLS', () => {
     expect(front.received()).toBe('');
   });
 
-  test('names a redirect, and does not follow it', async () => {
+  test('names the target of a redirect over TLS, and does not follow the redirect', async () => {
     const identity = await makeIdentity();
     const target = await startListener(identity);
     const answer = httpAnswer(302, '', { location: `${target.url}/x?y=z` });

@@ -15,7 +15,7 @@ test('shows the GPU-hours, energy and cost of the last days', async () => {
   const post = (path: string, body: object) =>
     sendRaw(server.url, { method: 'POST', path, headers, body: JSON.stringify(body) });
   await post('/api/workers/register', { protocol: 2, persistent: true, gpu_count: 1 });
-  // No real GPU draws as much. The time between the two heartbeats is short.
+  // The two heartbeats follow each other quickly, so only an unrealistic power adds up to a visible energy.
   const gpu = { index: 0, utilization: null, vram_used_gb: null, temperature_c: null, power_limit_w: null };
   for (const _beat of [1, 2])
     await post('/api/workers/heartbeat', { gpu_figures: [{ ...gpu, power_w: 1_000_000 }] });

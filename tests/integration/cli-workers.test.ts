@@ -71,7 +71,7 @@ test('creates, lists, shows, drains, undrains and deletes a worker', async () =>
   expect((await workers(['get', id])).code).toBe(4);
 });
 
-test('warns when another worker has the name of a new one', async () => {
+test('warns when a new worker has the name of another one', async () => {
   const [first, second] = [
     await workers(['create', 'twin', '-o', 'worker_id']),
     await workers(['create', 'twin']),
@@ -211,7 +211,7 @@ describe('confirmations', () => {
     },
   );
 
-  test('asks no question with --yes or without a terminal', async () => {
+  test('asks for no confirmation with --yes or without a terminal', async () => {
     await server.createWorker({ name: 'unasked' });
     const rotateRun = await workers(['rotate', 'unasked', '--yes', '-o', 'token'], { answer: 'n' });
     expect(rotateRun).toMatchObject({ code: 0, questions: [] });
@@ -322,7 +322,7 @@ describe('workers label', () => {
     return [labels, admin_labels];
   };
 
-  test("sets and removes an admin's labels one by one, and keeps those of the agent", async () => {
+  test("sets and removes an admin's labels one by one, and keeps the agent's labels", async () => {
     const { id, token } = await server.createWorker({ name: 'labelled', labels: { team: 'nlp', rack: '4' } });
     const agent = new Agent();
     onTestFinished(() => agent.destroy());
@@ -344,7 +344,7 @@ describe('workers label', () => {
     expect(await labelsOf('labelled')).toEqual([{ zone: 'us', host: 'h1' }, { zone: 'us' }]);
     await workers(['label', 'labelled', 'zone-']);
     expect(await labelsOf('labelled')).toEqual([{ zone: 'eu', host: 'h1' }, {}]);
-    // A restart of the agent with other labels removes its earlier ones.
+    // When the agent registers with other labels, its earlier labels are removed.
     await worker.register({ labels: { host: 'h2' } });
     expect(await labelsOf('labelled')).toEqual([{ host: 'h2' }, {}]);
   });
@@ -393,8 +393,8 @@ describe('trainyard workers update', () => {
   const update = (...args: readonly string[]): Promise<CliRun> =>
     runTrainyard(['workers', 'update', ...args, '--data-dir', updater.dataDir]);
 
-  /** A worker with an older program, which reports these states of its update. */
-  async function openOld(rig: string, reports: readonly object[], more: object = {}) {
+  /** Starts a worker with an older program, which reports these states of its update. */
+  async function openOutdatedWorker(rig: string, reports: readonly object[], more: object = {}) {
     const { id, token } = await updater.createWorker({ name: rig });
     const light: LightWorker = createLightWorker({
       url: updater.url,
@@ -406,12 +406,12 @@ describe('trainyard workers update', () => {
       },
     });
     const answer = async (command: object): Promise<void> => {
-      const order = 'id' in command ? command.id : null;
+      const updateId = 'id' in command ? command.id : null;
       for (const report of reports)
         await fetch(`${updater.url}/api/workers/update`, {
           method: 'POST',
           headers: { 'x-worker-token': token, 'content-type': 'application/json' },
-          body: JSON.stringify({ id: order, ...report }),
+          body: JSON.stringify({ id: updateId, ...report }),
         });
       if (reports.some(report => 'reason' in report)) return;
       await light.register({ agent_version: version, program: { ...own, sha256 }, start_id: 'next' });
@@ -423,7 +423,7 @@ describe('trainyard workers update', () => {
   }
 
   test('updates a worker, prints each step, and shows its new version', async () => {
-    await openOld('rig-new', [{ state: 'downloading' }, { state: 'restarting' }]);
+    await openOutdatedWorker('rig-new', [{ state: 'downloading' }, { state: 'restarting' }]);
     const { code, out, err } = await update('rig-new');
     expect(err).toContain(`rig-new: updated to ${version}\n`);
     expect(out.split('\n')[1]).toMatch(new RegExp(`^rig-new +updated +${version.replaceAll('.', '\\.')}`));
@@ -431,22 +431,22 @@ describe('trainyard workers update', () => {
   });
 
   test('exits with 1, the reason and the command for workers that were not updated', async () => {
-    await openOld('rig-bad', [{ state: 'failed', reason: 'the disk is full' }]);
+    await openOutdatedWorker('rig-bad', [{ state: 'failed', reason: 'the disk is full' }]);
     const failed = await update('rig-bad', '--json');
     expect(failed.code).toBe(1);
     expect(failed.err).toContain('1 of 1 workers were not updated');
     expect(JSON.parse(failed.out)).toMatchObject({
       workers: [{ name: 'rig-bad', state: 'failed', detail: 'the disk is full' }],
     });
-    await openOld('rig-old', [], { program: null });
+    await openOutdatedWorker('rig-old', [], { program: null });
     const refused = await update('rig-old');
     expect(refused.code).toBe(1);
     expect(refused.out).toMatch(/^rig-old +refused/m);
     expect(refused.err).toContain('To update a worker by hand, run this on its machine:');
   });
 
-  test('requests the update of all workers without waiting for it', async () => {
-    await openOld('rig-slow', []);
+  test('requests the update of all workers with --all, and does not wait with --no-wait', async () => {
+    await openOutdatedWorker('rig-slow', []);
     const { out } = await update('--all', '--no-wait', '--json');
     const { workers: results } = JSON.parse(out) as { workers: { name: string; state: string }[] };
     expect(results.find(each => each.name === 'rig-slow')).toMatchObject({ state: 'requested' });
@@ -456,7 +456,7 @@ describe('trainyard workers update', () => {
     [[], 'Give the workers to update, or --all'],
     [['--all', 'rig-new'], 'Give the workers to update, or --all'],
     [['--all', '--at-once', '65'], 'Give a number from 1 to 64'],
-  ])('refuses %j', async (args, message) => {
+  ])('refuses trainyard workers update %j', async (args, message) => {
     const { code, err } = await update(...args);
     expect({ code, err }).toMatchObject({ code: 2, err: expect.stringContaining(message) });
   });

@@ -18,7 +18,7 @@ const adminOf = ({ url, dataDir }: ServerProgram) => {
   return { token, client: adminClient(url, token) };
 };
 
-test('keeps a job across kill -9 once its submission was answered, and runs it', async () => {
+test('keeps a job whose submit was answered across kill -9 of the server, and runs the job', async () => {
   const first = await startServer();
   onTestFinished(() => first.kill('SIGKILL'));
   mkdirSync(join(first.dataDir, 'configs'), { recursive: true });
@@ -73,11 +73,11 @@ test('resumes a running job after the server is killed, without a second attempt
 }, 30_000);
 
 test.runIf(process.platform !== 'win32')(
-  'answers requests and stops cleanly when no one reads its log',
+  'answers requests and stops cleanly when no program reads the log of the server',
   async () => {
     const dataDir = temporaryFolder();
     const pipe = join(dataDir, 'log');
-    // The shell opens the pipe for reading and writing, so that it has a reader that never reads.
+    // The shell opens the pipe for reading and writing, so the pipe has a reader, which never reads.
     const unreadPipe = 'mkfifo "$1"; log=$1; shift; exec "$@" 2<>"$log"';
     const server = [process.execPath, cliFile, 'server', '--port', '0', '--data-dir', dataDir];
     const program = startProgram(['sh', '-c', unreadPipe, 'sh', pipe, ...server, '--json', '--log-requests']);

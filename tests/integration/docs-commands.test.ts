@@ -38,19 +38,19 @@ async function findFailures(
 }
 
 describe('code blocks and commands of README.md and docs', () => {
-  it('contains only JSON, YAML and TOML blocks that can be parsed', async () => {
+  it('parses every JSON, YAML and TOML block of the docs', async () => {
     const blocks = allBlocks.filter(({ language }) => language in parsers);
     expect(await findFailures(blocks, block => parsers[block.language]?.(textOf(block)))).toEqual([]);
   });
 
-  it('contains only shell blocks with valid syntax', async () => {
+  it('finds only valid syntax in the shell blocks of the docs', async () => {
     const run = promisify(execFile);
     expect(
       await findFailures(allBlocks.filter(isShell), block => run('bash', ['-nc', textOf(block)])),
     ).toEqual([]);
   });
 
-  it('contains only commands and options that trainyard has', async () => {
+  it('finds in the docs only commands and options that trainyard has', async () => {
     const program = await createCommands();
     const inSentences = [...pages, ...otherPages].flatMap(readInlineCommands);
     expect([...allBlocks, ...inSentences].flatMap(block => findBadCommands(program, block))).toEqual([]);

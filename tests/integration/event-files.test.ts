@@ -1,4 +1,4 @@
-/** The event files of TensorBoard from a real rig: a user downloads them as the trainer wrote them, also of a failed job. */
+/** Users download the TensorBoard event files of a real rig exactly as the trainer wrote them, also after a failure. */
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';

@@ -1,4 +1,4 @@
-/** From an empty server to a training, and to a worker in the network, using only API calls and real processes. */
+/** First steps on an empty server, with API calls and real processes only: a local training, and a worker in the network. */
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
@@ -18,7 +18,7 @@ import { watchEvents } from '../support/watch.ts';
 
 const testLimitMs = 60_000;
 
-/** Starts a server with an empty data folder, which ends with the test. */
+/** Starts a server with an empty data folder. The server ends with the test. */
 async function openServer() {
   const folder = temporaryFolder();
   const endReaper = reapAtEnd(folder);
@@ -85,7 +85,7 @@ test(
 );
 
 test(
-  'waits for the job of a disabled local worker, and keeps the worker when it is enabled again before the end',
+  'stops a disabled local worker only after its job, and keeps a worker that is enabled again before that',
   async () => {
     const server = await openServer();
     await server.set({ body: { local_worker: { enabled: true, trainer: server.stubTrainer } } });
@@ -105,14 +105,14 @@ test(
 
     await server.set(disableLocalWorker);
     await eventually(
-      'its second line about leaving',
+      'the second line about leaving',
       () => server.lines.filter(line => line.includes('Leaving when')).length > 1,
     );
     writeFileSync(server.gate, '');
     expect(await server.watch.jobEnd(id)).toMatchObject({ status: 'completed', attempt: 1 });
     await eventually('the end of the agent', () => server.agents().length === 0);
     await eventually(
-      'its end in the log of the server',
+      'the end of the local worker in the log of the server',
       () => server.lines.filter(line => line.includes('local_worker.ended')).length > 1,
     );
     expect((await server.settings()).local_worker.state).toBe('off');
@@ -158,9 +158,8 @@ test(
       worker_id: rig.id,
     });
     expect(server.trainers.runs(id)).toHaveLength(1);
-    // The worker may reconnect before or after its job ends. The end of the job is reported as an event of the job, so
-    // wait for a worker event only.
-    await server.watch.until('the worker, listening again', event =>
+    // The worker may reconnect before or after the end of its job, so wait for the event of the connection.
+    await server.watch.until('the new connection of the worker', event =>
       event.kind === 'worker' && event.seq > seqBeforeChange && event.type === 'worker.connected'
         ? event
         : null,

@@ -98,10 +98,10 @@ test('reports a GPU held by another process before it dispatches the first job',
   expect(server.watch.seen.filter(({ kind }) => kind === 'job')).toHaveLength(1);
 }, 30_000);
 
-test('reports a process left over on the GPU with its cancelled job before the next dispatch', async () => {
+test('reports a process that a cancelled job left on the GPU, before it dispatches the next job', async () => {
   const gpu = makeGpu();
   const pidFile = join(gpu.folder, 'left');
-  // The process has a session of its own, so the stop of the training does not reach it.
+  // The child has its own session, so the stop of the training does not reach the child.
   const { server, waitForWorker } = await startServerAndWorker(
     gpu,
     `const { writeFileSync, renameSync } = require('node:fs');
@@ -114,11 +114,11 @@ test('reports a process left over on the GPU with its cancelled job before the n
      setInterval(() => {}, 1000);`,
   );
   const job = await server.submit({ config: {} });
-  const leftoverPid = await server.watch.until('its child', () => pidIn(pidFile));
+  const leftoverPid = await server.watch.until('the child of the trainer', () => pidIn(pidFile));
   onTestFinished(() => void process.kill(leftoverPid, 'SIGKILL'));
   const next = await server.submit({ config: {} });
   valueOf(await server.admin.call(queueApi.cancel, { params: { id: job } }));
-  const withHeldGpu = await waitForWorker('what is left', view => view.gpu_troubles.length > 0);
+  const withHeldGpu = await waitForWorker('a GPU that is held', view => view.gpu_troubles.length > 0);
   expect(withHeldGpu).toMatchObject({
     current_job_id: job,
     gpu_troubles: [

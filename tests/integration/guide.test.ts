@@ -9,16 +9,16 @@ const hasCurl = await run('curl', ['--version']).then(
   () => false,
 );
 
-/**
- * The commands of SimpleTuner's guide in order, as a user would paste them. Only the address, the worker's id, and a
- * missing bearer header are filled in.
- */
 const create = (body: string): string =>
   `-X POST ORIGIN/api/admin/workers -H "Content-Type: application/json" -d '${body}'`;
 const submitJson = (body: string): string =>
   `-X POST ORIGIN/api/queue/submit -H "Content-Type: application/json" -d '${body}'`;
 const submitPlain = (body: string): string => `-X POST ORIGIN/api/queue/submit -d '${body}'`;
 
+/**
+ * The commands of SimpleTuner's guide in order, as a user would paste them, each with the expected answer. The test fills
+ * in only the address, the worker's id and a missing bearer header.
+ */
 const steps: readonly (readonly [command: string, answer: object])[] = [
   [
     create(
@@ -94,7 +94,7 @@ describe.skipIf(!hasCurl)("the guide's commands", () => {
   });
 });
 
-/** Puts the matchers back, because they were lost when the answer was converted to text. */
+/** Copies the matchers from `original` to `copy`, which has lost them in the conversion to JSON. */
 function withMatchers(original: object, copy: object): object {
   const entries = Object.entries(original).map(([key, value]: [string, unknown]) => {
     const isMatcher = typeof value === 'object' && value !== null && 'asymmetricMatch' in value;

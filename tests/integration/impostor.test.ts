@@ -1,5 +1,5 @@
 /**
- * An impostor listens on the port of a killed server. Neither the command line nor the desktop app sends it a token.
+ * An impostor listens on the port of a killed server. The command line and the desktop app must send it no token.
  */
 import { createServer, type IncomingMessage } from 'node:http';
 import type { AddressInfo } from 'node:net';

@@ -37,7 +37,7 @@ const training = {
   },
 };
 
-const submitTaker = (parent: JobId, file: string, more: object = {}): Promise<JobId> =>
+const submitChild = (parent: JobId, file: string, more: object = {}): Promise<JobId> =>
   server.submit({
     name: `takes ${file}`,
     config: { takes: '{{inputs.lora}}' },
@@ -49,9 +49,9 @@ test('starts children from the best checkpoint, the result and a folder of their
   const rig = await startRig('rig-1');
   rig.start();
   const parent = await server.submit({ name: 'base', config: training });
-  const best = await submitTaker(parent, 'checkpoint best');
-  const result = await submitTaker(parent, 'result');
-  const folder = await submitTaker(parent, 'notes/');
+  const best = await submitChild(parent, 'checkpoint best');
+  const result = await submitChild(parent, 'result');
+  const folder = await submitChild(parent, 'notes/');
   expect((await readJob(best)).after).toMatchObject({ on: 'success', parents: [{ job_id: parent }] });
   for (const job of [parent, best, result, folder])
     expect(await server.watch.jobEnd(job)).toMatchObject({ status: 'completed' });
@@ -76,7 +76,7 @@ const stateFiles = (step: number): Readonly<Record<string, number>> => ({
   [`lora-step00000${step}-state/random/states_0.pkl`]: 14_000,
 });
 
-test('continues the training of a parent from its whole checkpoint folder, which it does not upload again', async () => {
+test('continues the training of a parent from its checkpoint folder, and does not upload that folder again', async () => {
   const rig = await startRig('rig-1');
   const program = rig.start();
   const parent = await server.submit({
@@ -115,11 +115,11 @@ test('continues the training of a parent from its whole checkpoint folder, which
   await program.waitForLine(/Continuing from lora-step00000200-state, a checkpoint of another job/);
 }, 120_000);
 
-test('keeps a child waiting with the reason if its parent completed without the file, and refuses new ones', async () => {
+test('keeps a child pending when its parent completed without the input file, and refuses new children', async () => {
   const rig = await startRig('rig-1');
   rig.start();
   const parent = await server.submit({ name: 'base', config: { files: { 'other.txt': 5 } } });
-  const child = await submitTaker(parent, 'checkpoint best');
+  const child = await submitChild(parent, 'checkpoint best');
   expect(await explainJob(child)).toMatch(/^Waits for base \((?:pending|starting|running)/);
   expect(await server.watch.jobEnd(parent)).toMatchObject({ status: 'completed' });
   await server.watch.until('the reason', event =>
@@ -141,12 +141,12 @@ test('keeps a child waiting with the reason if its parent completed without the 
   });
 });
 
-test('fails a child whose file was deleted before a worker was free', async () => {
+test('fails a child whose input file was deleted before a worker was free', async () => {
   const rig = await startRig('rig-1');
   rig.start();
   const parent = await server.submit({ name: 'base', config: training });
   expect(await server.watch.jobEnd(parent)).toMatchObject({ status: 'completed' });
-  const child = await submitTaker(parent, 'lora.safetensors', { worker_labels: { place: 'attic' } });
+  const child = await submitChild(parent, 'lora.safetensors', { worker_labels: { place: 'attic' } });
   await server.watch.until('the parent to be done', event =>
     event.kind === 'job' && event.job_id === child && event.job?.after?.parents[0]?.done ? true : null,
   );

@@ -1,6 +1,6 @@
 /**
- * A real agent joins a real server: with a command that is pasted once, with a kill at the worst moment, and with
- * private files.
+ * A real agent joins a real server: with a join token that works once, across kills at the worst moments, and without
+ * showing its tokens.
  */
 import { createHash } from 'node:crypto';
 import { readFileSync, statSync, writeFileSync } from 'node:fs';
@@ -54,7 +54,7 @@ function makeRecordingTrainer(): { readonly trainer: string; readonly file: stri
   return { trainer: `'${process.execPath}' '${script}'`, file };
 }
 
-test('joins once, survives a kill with the same environment, and refuses the join token elsewhere', async () => {
+test('joins once, reconnects after a kill, and refuses the join token on another machine', async () => {
   const server = await openServer();
   const joinToken = await createJoinToken(server);
   const [stateHome, recordingTrainer] = [temporaryFolder(), makeRecordingTrainer()];
@@ -160,7 +160,7 @@ test('joins again when its token file gets a join token after a rotation', async
   expect(storedToken(stateHome).joined?.join_sha256).toBe(sha256(joinToken.join_token));
 }, 60_000);
 
-test('stops the old process of a worker when another one joins as that worker', async () => {
+test('stops the old process of a worker when another machine joins as that worker', async () => {
   const server = await openServer();
   const { id, token } = await server.createWorker({ name: 'rig-1' });
   const args = ['--name', 'rig-1', '--persistent'];
@@ -173,7 +173,7 @@ test('stops the old process of a worker when another one joins as that worker', 
   expect(secondMachine.lines.join('\n')).not.toContain('Another machine');
 }, 60_000);
 
-test('needs no token option on a machine that has joined', async () => {
+test('starts without a token option on a machine that has joined', async () => {
   const server = await openServer();
   const joinToken = await createJoinToken(server);
   const stateHome = temporaryFolder();

@@ -13,7 +13,7 @@ const exampleConfig = (name: string): object =>
   JSON.parse(readFileSync(join(root, `examples/digits/configs/${name}.json`), 'utf8')) as object;
 
 describe('a real training job on another process', () => {
-  test('runs a real training to completion with its metrics, and reports why a broken one failed', async () => {
+  test('runs a real training to completion with its metrics, and reports why a broken training failed', async () => {
     const server = await startTestServer();
     open.server = server;
     server.config('digits-quick', exampleConfig('digits-quick'));

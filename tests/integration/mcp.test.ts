@@ -56,7 +56,7 @@ const Result = z.object({
 });
 const JobIds = z.object({ entries: z.array(z.object({ job_id: z.string() })) });
 
-test('offers only tools that read, without --allow-write', async () => {
+test('offers only tools that change nothing, without --allow-write', async () => {
   const id = await server.submit({ config_name: 'portraits', config: { rank: 16 } });
   const { tools, names, call } = await connect(['queue.view', 'queue.submit', 'queue.manage']);
   expect(tools.every(({ annotations }) => annotations?.readOnlyHint === true)).toBe(true);
@@ -81,7 +81,7 @@ test('submits and cancels a job with --allow-write', async () => {
   expect(JSON.parse(text)).toMatchObject({ config_name: 'by-assistant', status: 'cancelled' });
 });
 
-test('offers no operation without its permission, and none whose reply has the secret of a token', async () => {
+test('offers no operation that the token may not call, and none that returns the secret of a token', async () => {
   const viewer = await connect(['queue.view.own'], '--allow-write');
   expect(viewer.names).toContain('listOwnJobs');
   for (const name of ['listWorkers', 'submitJob', 'cancelJob', 'listAuditEntries'])
@@ -92,7 +92,7 @@ test('offers no operation without its permission, and none whose reply has the s
     expect(admin.names).not.toContain(name);
 });
 
-test('gives each tool a schema that refers to nothing outside it', async () => {
+test('gives each tool a schema that contains all its definitions', async () => {
   const { tools } = await connect(['queue.view', 'queue.submit', 'admin.pools'], '--allow-write');
   for (const { name, inputSchema } of tools) {
     const references = [...JSON.stringify(inputSchema).matchAll(/"\$ref":"([^"]+)"/g)];
@@ -106,14 +106,14 @@ test('gives each tool a schema that refers to nothing outside it', async () => {
   }
 });
 
-test('returns the reason of a refused request, with the fields that are wrong', async () => {
+test('returns the reason of a refused request to the assistant, with the invalid fields', async () => {
   const { call } = await connect(['queue.view', 'queue.submit'], '--allow-write');
   const refused = await call('submitJob', { body: { config_name: '', config: {} } });
   expect(refused.isError).toBe(true);
   expect(refused.text).toContain('invalid_request, status 400');
   expect(refused.text).toContain('config_name: ');
   expect(await call('getJob', { id: 'j_missing' })).toMatchObject({ isError: true });
-  // A path outside the operation is not reached.
+  // An id cannot lead to the path of another operation.
   const outside = await call('getJob', { id: '../version' });
   expect(outside.isError).toBe(true);
   expect(outside.text).toContain('404');
@@ -129,7 +129,7 @@ test('truncates a response that is too long, and tells the assistant how to requ
   expect(text.slice(-200)).toMatch(/\[The response is longer than 60000 characters\. Ask for less: .*\]$/);
 });
 
-test('exits with a message when the token has no permission that a tool needs', async () => {
+test('exits with a message when the token may use no tool', async () => {
   const file = await tokenFile(['admin.tokens']);
   const program = trainyard(['mcp', '--url', server.url, '--token-file', file]);
   const { code } = await program.exited;

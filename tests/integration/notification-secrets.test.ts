@@ -11,7 +11,7 @@ import { createPushBrowser } from '../support/push-browser.ts';
 import { openMailServer, openReceiver } from '../support/receiver.ts';
 import { startTestServer, valueOf } from '../support/server.ts';
 
-/** A part of each secret, so that no spelling of the rest can hide it. */
+/** A part of each secret that the test creates, so one search finds every secret. */
 const canary = 'canary4f1c';
 
 test('shows no secret of a channel in any reply, event, log line, report or audit row', async () => {
@@ -60,7 +60,7 @@ test('shows no secret of a channel in any reply, event, log line, report or audi
   const subscribed = await admin.call(pushApi.subscribe, { body: subscription });
   const params = { id: valueOf(subscribed).subscription_id };
   replies.push(subscribed, await admin.call(pushApi.test, { params }));
-  // Targets that are refused, for what the refusal repeats.
+  // Refused targets, because a refusal must not repeat the secret.
   for (const refusedTarget of [
     { kind: 'discord', url: `https://10.0.0.1/${canary}` },
     { kind: 'slack', url: `ftp://a/${canary}` },
@@ -73,8 +73,8 @@ test('shows no secret of a channel in any reply, event, log line, report or audi
   await server.submit({ config: { trainer: 'selftest', seconds: 0.1 }, requires_approval: true });
   await receiver.until(received => received.filter(({ body }) => body.includes('approval')).length >= 4);
 
-  // All replies that need no parameter: lists, settings, diagnostics, metrics, events of the feed.
-  const readable = everyCall.filter(
+  // All calls that read without a parameter, such as lists, settings, diagnostics and metrics.
+  const readCalls = everyCall.filter(
     ({ method, path, stream, authority }) =>
       method === 'GET' &&
       !path.includes(':') &&
@@ -82,8 +82,8 @@ test('shows no secret of a channel in any reply, event, log line, report or audi
       stream === undefined &&
       authority !== 'worker',
   );
-  expect(readable.length).toBeGreaterThan(20);
-  for (const row of readable) replies.push(await admin.call(row));
+  expect(readCalls.length).toBeGreaterThan(20);
+  for (const row of readCalls) replies.push(await admin.call(row));
   replies.push(await admin.call(auditApi.list, { query: { event_type: 'notification.*' } }));
   for (const args of [
     ['notifications', 'channels'],
@@ -102,7 +102,7 @@ test('shows no secret of a channel in any reply, event, log line, report or audi
   const { fact } = db.prepare('SELECT fact FROM push_keys').get() as { fact: string };
   const { privateKey } = JSON.parse(fact) as { privateKey: string };
   const text = JSON.stringify(replies);
-  // Otherwise, the test would look at the wrong texts.
+  // Proves that the searched texts report on the channels.
   expect(text).toContain('notification.channel_created');
   expect(text).toContain('not_delivered');
   for (const secret of [canary, privateKey, browser.keys.auth, browser.keys.p256dh])

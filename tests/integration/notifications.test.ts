@@ -144,7 +144,7 @@ test('signs in to the mail server, and reports a wrong password without showing 
     expect(output).not.toMatch(/(?:right|wrong) password/);
 }, 40_000);
 
-test('delivers the outbox after kill -9, with the same ids', async () => {
+test('delivers pending notifications after kill -9, with the same ids', async () => {
   const receiver = await openReceiver(count => (count === 1 ? null : 204));
   onTestFinished(() => receiver.close());
   const allow = ['--notify-allow', '127.0.0.1'];
@@ -160,7 +160,7 @@ test('delivers the outbox after kill -9, with the same ids', async () => {
   const worker = await createWorker({ name: 'rig-1' });
   startWorker({ url: first.url, token: worker.token, args: ['--name', 'rig-1'] });
   const job = await submit({ config: { trainer: 'selftest', seconds: 0.1 } });
-  // The request has arrived, but the server does not know that.
+  // The receiver has the request, but does not answer, so the server cannot know that.
   await receiver.until(received => received.length === 1);
   first.kill('SIGKILL');
   await first.exited;

@@ -71,7 +71,7 @@ async function sendTo(
 const discord = (url: string) => ({ kind: 'discord', url: `${url}/hook` });
 const ntfy = (url: string) => ({ kind: 'ntfy', url, topic: 'rigs', token: 'tk_secret' });
 
-test('sends an embed without mentions and links to Discord', async () => {
+test('escapes mentions and links in an embed for Discord', async () => {
   const { answer, received } = await sendTo(discord);
   expect(answer).toEqual({ kind: 'delivered', detail: 'HTTP 200' });
   expect(JSON.parse(received[0]?.body.toString() ?? '')).toMatchObject({
@@ -104,7 +104,7 @@ test('attaches the sample to the embed of Discord', async () => {
   );
 });
 
-test('sends the message without the sample when the receiver refuses the sample', async () => {
+test('sends a notification without its sample when the receiver refuses the sample', async () => {
   const { answer, received } = await sendTo(discord, sample, count => (count === 1 ? 413 : 204));
   expect(answer.kind).toBe('delivered');
   expect(received.map(({ headers }) => headers['content-type']?.split(';')[0])).toEqual([
@@ -113,7 +113,7 @@ test('sends the message without the sample when the receiver refuses the sample'
   ]);
 });
 
-test('sends the message without a sample whose file was removed', async () => {
+test('sends a notification without a sample whose file was removed', async () => {
   const { received } = await sendTo(discord, { ...sample, file: 'removed' });
   expect(received[0]?.headers['content-type']).toBe('application/json');
 });
@@ -186,7 +186,7 @@ test('refuses to connect to a private address that was not allowed, at creation 
   expect(receiver.received).toHaveLength(0);
 });
 
-test('tries again later when nothing listens', async () => {
+test('reports a temporary failure when no receiver listens', async () => {
   const receiver = await openReceiver(() => 200);
   receiver.close();
   const target = ChannelTarget.parse(discord(receiver.url));

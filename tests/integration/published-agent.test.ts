@@ -116,7 +116,7 @@ describe('the published agent', () => {
     expect(await readJob(first)).toMatchObject({ status: 'cancelled' });
   });
 
-  test('runs one job on an ephemeral published agent, and marks it offline after its goodbye', async () => {
+  test('runs one job on an ephemeral published agent, and marks the worker offline after its goodbye', async () => {
     const { agent, id } = await startAgent({
       trainer: scriptedTrainer({ lines: ['step 1'] }),
       persistent: false,
@@ -156,7 +156,7 @@ describe('the published agent', () => {
     expect(await server.watch.jobEnd(job)).toMatchObject({ status: 'completed', attempt: 1 });
   });
 
-  test('retries a job when its published agent was killed and names no job', async () => {
+  test('retries a job when its published agent was killed, and registers without naming the job', async () => {
     const trainers = manualTrainer();
     const { agent, token } = await startAgent({ trainer: trainers.trainer });
     const job = await server.submit({ config: {} });

@@ -1,9 +1,9 @@
-/** Runs with the machine's own clock, which counts fractions of a millisecond, unlike the virtual clock of other tests. */
+/** This test needs the real clock, which counts fractions of a millisecond, unlike the virtual clock of unit tests. */
 import { expect, onTestFinished, test } from 'vitest';
 import { queueApi } from '../../protocol/queue-api.ts';
 import { startTestServer, valueOf } from '../support/server.ts';
 
-test('stores the priority and the approval of a job', async () => {
+test('changes the priority and the approval of a job under the real clock', async () => {
   const server = await startTestServer();
   onTestFinished(() => server.close());
   const submitted = { config: {}, requires_approval: true };

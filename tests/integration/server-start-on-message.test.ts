@@ -30,7 +30,7 @@ test('opens the server only after the message of its parent process', async () =
   expect(await ended).toEqual([0, null]);
 });
 
-test('exits without opening anything when its parent disconnects or does not exist', async () => {
+test('exits without creating a data folder when its parent process disconnects or does not exist', async () => {
   for (const channel of ['ipc', 'ignore'] as const) {
     const { child, dataDir } = startLoading(channel);
     const ended = once(child, 'exit');

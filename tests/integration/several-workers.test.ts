@@ -7,13 +7,16 @@ import { queueApi } from '../../protocol/queue-api.ts';
 import { startWorker, temporaryFolder } from '../support/processes.ts';
 import { startTestServer, valueOf } from '../support/server.ts';
 
-/** The first process waits for the others at the rendezvous. All train until a file appears, and end with its number. */
+/**
+ * Script of a trainer. The first process waits for the second one at the rendezvous. Each process trains until its file
+ * appears, and exits with the code in that file.
+ */
 const trainer = `
   const net = require('node:net');
   const { appendFileSync, existsSync, readFileSync } = require('node:fs');
   const { join } = require('node:path');
   const { NODE_RANK, NNODES, RANK, WORLD_SIZE, MASTER_ADDR, MASTER_PORT } = process.env;
-  const place = { host: MASTER_ADDR, port: Number(MASTER_PORT) };
+  const rendezvous = { host: MASTER_ADDR, port: Number(MASTER_PORT) };
   const note = what => appendFileSync(join(__dirname, 'notes'), what + ' ' + NODE_RANK + '\\n');
   const train = () => {
     note('trains');
@@ -24,10 +27,10 @@ const trainer = `
     }, 50);
   };
   process.on('SIGTERM', () => { note('stopped'); process.exit(143); });
-  if (NODE_RANK === '0') net.createServer(socket => { socket.on('error', () => {}); socket.write('go'); train(); }).listen(place);
+  if (NODE_RANK === '0') net.createServer(socket => { socket.on('error', () => {}); socket.write('go'); train(); }).listen(rendezvous);
   else {
     const connect = () => {
-      const socket = net.connect(place);
+      const socket = net.connect(rendezvous);
       socket.on('error', () => setTimeout(connect, 100));
       socket.once('data', train);
     };
@@ -85,7 +88,7 @@ async function startFleet() {
   };
 }
 
-test('trains a job on two workers, and keeps the log of the first', async () => {
+test('trains a job on two workers, and keeps only the log of the first worker', async () => {
   const { server, job, end, readJob } = await startFleet();
   end(1, 0);
   end(0, 0);
@@ -101,7 +104,7 @@ test('trains a job on two workers, and keeps the log of the first', async () => 
   );
 }, 60_000);
 
-test('fails the job and stops the first trainer when the other fails', async () => {
+test('fails a job on two workers and stops the first trainer when the second trainer fails', async () => {
   const { server, job, notes, end, waitUntil } = await startFleet();
   end(1, 7);
   expect(await server.watch.jobEnd(job)).toMatchObject({ status: 'failed' });
@@ -118,5 +121,5 @@ test('continues a job when the agent of the second worker is killed and started 
   await waitUntil(() => expect(notes()).toContain('ends 1'));
   end(0, 0);
   expect(await server.watch.jobEnd(job)).toMatchObject({ status: 'completed' });
-  expect(notes().filter(appendNote => appendNote.startsWith('trains'))).toHaveLength(2);
+  expect(notes().filter(note => note.startsWith('trains'))).toHaveLength(2);
 }, 60_000);

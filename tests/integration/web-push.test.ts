@@ -53,7 +53,7 @@ test("notifies the browser about a user's own jobs with the chosen tag, encrypte
   const { client } = await createClientFor('ana', ['queue.view.own', 'queue.submit.own']);
   const { public_key: serverKey, events } = valueOf(await client.call(pushApi.get));
   expect(events).not.toContain('worker_lost');
-  // A token that views only its own jobs gets no others, whatever it asks for.
+  // A token with queue.view.own gets only its own jobs, even with `only_own: false`.
   const { browser, answer } = await subscribe(client, `${service.url}/send/1`, {
     only_own: false,
     tag: 'faces',
@@ -85,7 +85,7 @@ test("notifies the browser about a user's own jobs with the chosen tag, encrypte
 }, 40_000);
 
 test.each([404, 410])(
-  'removes the subscription when the push service answers %d',
+  'removes a push subscription when the push service answers %d',
   async status => {
     const { admin, server } = await openServer();
     const service = await openService(count => (count === 1 ? 201 : status));
@@ -107,7 +107,7 @@ test.each([404, 410])(
   40_000,
 );
 
-test('delivers after kill -9 with the keys from before, and the same id', async () => {
+test('delivers a push message after kill -9 with the same keys and the same id', async () => {
   const service = await openService(count => (count === 1 ? null : 201));
   const allow = ['--notify-allow', '127.0.0.1'];
   const first = await startServer(allow);
@@ -133,7 +133,7 @@ test('delivers after kill -9 with the keys from before, and the same id', async 
   await readVapid(String(requests[1]?.headers.authorization), serverKey);
 }, 40_000);
 
-test('ends the subscriptions of a token together with the token', async () => {
+test('removes the push subscriptions of a revoked token', async () => {
   const { admin, createClientFor } = await openServer();
   const service = await openService();
   const { id, client } = await createClientFor('ana', ['queue.view']);
@@ -147,7 +147,7 @@ test('ends the subscriptions of a token together with the token', async () => {
   expect(await channelsOf(admin)).toEqual([]);
 });
 
-test('updates the subscription of the same browser, and assigns it to the user who signed in last', async () => {
+test('updates the subscription of the same browser, and assigns the subscription to its newest user', async () => {
   const { admin, createClientFor } = await openServer();
   const { url } = await openService();
   const { client } = await createClientFor('ana', ['queue.view']);
@@ -159,7 +159,7 @@ test('updates the subscription of the same browser, and assigns it to the user w
   expect((await channelsOf(admin)).map(({ name }) => name)).toEqual(['admin: Chrome on Android']);
 });
 
-test("does not show, test or delete another person's browser", async () => {
+test("does not show, test or delete another user's browser", async () => {
   const { admin, createClientFor } = await openServer();
   const { url } = await openService();
   const { client } = await createClientFor('ana', ['queue.view']);
@@ -183,7 +183,7 @@ test.each([
     'invalid_request',
   ],
   ['a secret of the wrong length', { keys: { p256dh: `B${'A'.repeat(86)}`, auth: 'A' } }, 'invalid_request'],
-])('refuses a subscription with %s', async (_what, more, code) => {
+])('refuses a push subscription with %s', async (_what, more, code) => {
   const { createClientFor } = await openServer();
   const { url } = await openService();
   const { client } = await createClientFor('ana', ['queue.view.own']);
@@ -193,7 +193,7 @@ test.each([
   });
 });
 
-test('refuses an eleventh browser of one person', async () => {
+test('refuses an eleventh browser of one user', async () => {
   const { admin } = await openServer();
   const { url } = await openService();
   for (let count = 0; count < 10; count += 1) valueOf((await subscribe(admin, `${url}/${count}`)).answer);

@@ -16,9 +16,9 @@ import {
   withoutUpdates,
 } from '../support/worker-update-rig.ts';
 
-/** tests/full has the updates that fail, wait or are interrupted. */
+/** tests/full has the tests of updates that fail, wait or are interrupted. */
 describe('an update of a worker from the server', () => {
-  test('installs the new program while the worker is idle, and keeps the old one', async () => {
+  test('installs the new program while the worker is idle, and keeps the old program', async () => {
     const server = await openServer();
     const rig = await openRig(server);
     expect(await rig.view()).toMatchObject({ update: { available: true, blocked: null, order: null } });
@@ -51,7 +51,7 @@ describe('an update of a worker from the server', () => {
     });
   });
 
-  test('refuses to update a worker that is too old, forbids updates or is current', async () => {
+  test('refuses to update a worker that is too old, forbids updates or is already current', async () => {
     const server = await openServer();
     const tooOld = await openRig(server, 'rig-1', [], server.url, withoutUpdates);
     const forbidding = await openRig(server, 'rig-2', ['--no-remote-update']);

@@ -51,16 +51,16 @@ const ambientPlants = ambient.map(
   }),
 );
 
-const elsewhere: readonly Plant[] = [
+const otherViolations: readonly Plant[] = [
   {
-    name: 'process.env taken apart',
+    name: 'process.env read by destructuring process',
     file: 'main/http/taken-apart.ts',
     code: 'export const { env } = process;',
     rules: [properties],
     message: 'process.env',
   },
   {
-    name: 'node:process, under which process.env could hide',
+    name: 'an import of node:process, which gives access to process.env',
     file: 'main/http/process-module.ts',
     code: "export { env } from 'node:process';",
     rules: ['eslint(no-restricted-imports)'],
@@ -74,14 +74,14 @@ const elsewhere: readonly Plant[] = [
     message: 'process.argv',
   },
   {
-    name: 'a test that shuts out the others',
+    name: 'a focused test, which would skip all other tests',
     file: 'tests/unit/focused.test.ts',
     code: "import { expect, it } from 'vitest';\nit.only('is alone', () => {\n  expect(1).toBe(1);\n});",
     rules: ['vitest(no-focused-tests)'],
     message: 'focused test',
   },
   {
-    name: 'an image without a text',
+    name: 'an image without alternative text',
     file: 'renderer/ui/image.tsx',
     code: 'export const Picture = (): unknown => <img src="fleet.svg" />;',
     rules: ['jsx-a11y(alt-text)'],
@@ -206,7 +206,7 @@ const disable = ['oxlint', 'disable'].join('-');
 
 const suppressions: readonly Plant[] = [
   {
-    name: 'a directive that switches everything off',
+    name: 'a directive that disables all rules',
     file: 'agent/all-off.ts',
     code: `/* ${disable} */\nexport default 1;`,
     rules: ['unicorn(no-abusive-eslint-disable)'],
@@ -220,7 +220,7 @@ const suppressions: readonly Plant[] = [
     message: 'Unused oxlint-disable directive',
   },
   {
-    name: 'what an eslint directive tries to suppress',
+    name: 'a violation after an eslint directive, which oxlint must ignore',
     file: 'agent/other-tool.ts',
     code: '// eslint-disable-next-line import/no-default-export\nexport default 1;',
     rules: ['import(no-default-export)'],
@@ -237,7 +237,7 @@ const suppressions: readonly Plant[] = [
 
 export const codePlants: readonly Plant[] = [
   ...ambientPlants,
-  ...elsewhere,
+  ...otherViolations,
   ...size,
   ...mistakePlants,
   ...suppressions,

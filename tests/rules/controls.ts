@@ -1,6 +1,6 @@
 /**
- * A clean sample file for each folder, which uses everything that the folder may import. The lint must accept all of
- * them. This proves that it rejects a planted file because of its mistake, and does not simply reject everything.
+ * A clean sample file of one room, which imports what the room may import. The lint must accept all samples. This proves
+ * that the lint rejects a planted file because of the planted mistake.
  */
 export interface Control {
   readonly room: string;

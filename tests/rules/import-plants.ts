@@ -3,8 +3,8 @@ import type { Plant } from './plant.ts';
 const dependencies = 'boundaries(dependencies)';
 
 /**
- * Imports that each room must not contain (rooms: `oxlint.config.ts`). A unique name replaces `@`. Plants with the same
- * path share one file.
+ * Forbidden imports of each room. `oxlint.config.ts` defines the rooms. A path with `@` becomes one file per import;
+ * imports with any other path share that file.
  */
 const refusedImports: readonly (readonly [room: string, file: string, sources: string])[] = [
   ['protocol', 'protocol/@.ts', '../main/orchestrator/index.ts ../agent/leaf.ts node:crypto micromatch'],
@@ -113,7 +113,7 @@ const tables = refusedImports.flatMap(([room, file, sources]) =>
 const noRequire = ['typescript(no-require-imports)', 'import(no-commonjs)'];
 const fromHttp = "from '../http/leaf.ts';";
 
-/** All ways in which a file of the store could import the HTTP folder, which is forbidden. `also`: further rules that report it. */
+/** Every syntax that a file in main/store could use to import main/http. `also`: other rules that report the same line. */
 const forms: readonly (readonly [form: string, code: string, also?: readonly string[]])[] = [
   ['import', `import { httpLeaf } ${fromHttp} export const copy = httpLeaf;`],
   ['import type', `import type { httpLeafKind } ${fromHttp} export type Copy = httpLeafKind;`],
@@ -171,14 +171,14 @@ export const importPlants: readonly Plant[] = [
   ...formPlants,
   ...unknownFiles,
   {
-    name: 'an import of a file in no room, even by a test',
+    name: 'a test that imports a file outside all rooms',
     file: 'tests/unit/unknown.ts',
     code: "export * from '../../lib/tools.ts';",
     rules: ['boundaries(no-unknown-dependencies)', dependencies],
     message: 'Dependencies to unknown elements and files are not allowed',
   },
   {
-    name: 'an import without a file extension, which the rules on rooms cannot resolve',
+    name: 'an import without a file extension, so that the room rules cannot resolve its path',
     file: 'main/store/ending.ts',
     code: "export * from './leaf';",
     rules: ['import(extensions)', 'boundaries(no-unknown-dependencies)', dependencies],
@@ -198,8 +198,8 @@ export const importPlants: readonly Plant[] = [
     rules: ['unicorn(prefer-node-protocol)'],
     message: '`node:` protocol',
   },
-  ...cycle('of values', 'export { @b as @a }', 'export { @a as @b }'),
-  ...cycle('closed by a type', 'export { @b as @a }', 'export type { @a as @b }'),
+  ...cycle('of value exports', 'export { @b as @a }', 'export { @a as @b }'),
+  ...cycle('closed by a type export', 'export { @b as @a }', 'export type { @a as @b }'),
 ];
 
 function cycle(name: string, ...halves: readonly [string, string]): Plant[] {

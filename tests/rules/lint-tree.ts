@@ -18,7 +18,7 @@ export interface Finding {
   readonly file: string;
   /** Counted from 1. */
   readonly line: number;
-  /** Name of the rule as oxlint prints it: `plugin(rule)`. It is missing when the file cannot be parsed. */
+  /** Name of the rule as oxlint prints it: `plugin(rule)`. `no rule` for a finding without one, such as a syntax error. */
   readonly rule: string;
   readonly message: string;
 }
@@ -41,7 +41,7 @@ const Report = z.object({
   ),
 });
 
-/** Lints these sources with the repository's lint configuration, compiler options and packages. */
+/** Lints these sources (text by path) with the repository's lint configuration, compiler options and packages. */
 export async function lintTree(sources: ReadonlyMap<string, string>): Promise<LintResult> {
   const tree = realpathSync(mkdtempSync(join(tmpdir(), 'trainyard-rules-')));
   try {
@@ -68,7 +68,7 @@ export async function lintTree(sources: ReadonlyMap<string, string>): Promise<Li
   }
 }
 
-/** Returns what oxlint prints. Its exit code is 1 when there are findings, so that is no error here. */
+/** Returns oxlint's JSON report. oxlint exits with 1 when it finds something, so the exit code is ignored. */
 function runOxlint(cwd: string): Promise<string> {
   const oxlint = join(repository, 'node_modules/oxlint/bin/oxlint');
   return new Promise((done, fail) => {

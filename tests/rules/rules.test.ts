@@ -52,7 +52,7 @@ function findingsOf({ plant, firstLine, lastLine }: Planted) {
 }
 
 describe('violations that the lint must report', () => {
-  it.each(planted.map(each => [each.plant.name, each] as const))('%s', (_, each) => {
+  it.each(planted.map(each => [each.plant.name, each] as const))('reports the violation "%s"', (_, each) => {
     const findings = findingsOf(each);
     const [rule, ...also] = each.plant.rules;
     const reportedRules = findings.map(finding => finding.rule);
@@ -69,7 +69,7 @@ describe('violations that the lint must report', () => {
 });
 
 describe('clean files that the lint must accept', () => {
-  it.each([...controls.map(control => control.file), ...borderline.keys()])('%s', file => {
+  it.each([...controls.map(control => control.file), ...borderline.keys()])('accepts %s', file => {
     expect(cleanResult.findings.filter(finding => finding.file === file)).toEqual([]);
   });
 
@@ -81,7 +81,7 @@ describe('clean files that the lint must accept', () => {
 
 describe('table of import rules', () => {
   const rooms = Object.keys(table);
-  it.each(rooms)('has a clean sample file of %s', room => {
+  it.each(rooms)('has a clean sample file for %s', room => {
     expect(controls.map(control => control.room)).toContain(room);
   });
   it.each(rooms.filter(room => room !== 'tests'))('has a planted forbidden import for %s', room => {

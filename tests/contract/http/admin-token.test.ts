@@ -74,7 +74,7 @@ test('refuses the old token and its cookies as soon as it accepts the new one', 
 });
 
 test('immediately ends the streams of the old token and of its cookies, and keeps those of API tokens', async () => {
-  // A ping also checks the token. With this timeout, the first ping follows after 20 s, so it does not end the streams.
+  // Pings check the token, too. With this timeout, the first ping follows after 20 s, so no ping ends these streams.
   const server = await openServer({ heartbeatTimeoutMs: 120_000 });
   const body = { name: 'reader', permissions: ['queue.view' as const] };
   const readerToken = await server.admin.call(tokensApi.create, { body });
@@ -115,7 +115,7 @@ test.each([
   ['is removed', (server: TestServer) => rmSync(tokenFile(server)), 'ENOENT'],
   ['is not a token', (server: TestServer) => replaceToken(server, 'two words'), 'is not a token'],
   ['is too long', (server: TestServer) => replaceToken(server, 'x'.repeat(5_000)), 'is not a token'],
-])('keeps the token and warns once when the file %s', async (_what, damage, warning) => {
+])('keeps the admin token and warns once when its file %s', async (_what, damage, warning) => {
   const server = await openServer();
   damage(server);
   await untilLogged(server, warning);

@@ -1,4 +1,4 @@
-// A proxy between the agent and the server breaks connections.
+// The agent uploads and downloads files through a proxy that breaks connections.
 import { randomBytes } from 'node:crypto';
 import { existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import net, { type AddressInfo } from 'node:net';
@@ -28,7 +28,7 @@ beforeEach(async () => {
 });
 afterEach(() => server.close());
 
-// The agent uploads up to 1 MiB in one request, and larger files in parts of 1 MiB. A connection breaks within a part.
+// The agent sends a file up to 1 MiB in one request, and larger files in parts of 1 MiB. The cut is within a part.
 const bytesBeforeCut = 700_000;
 
 // Opens a proxy that cuts each of the first `times` connections after `bytes` bytes in one direction.
@@ -81,7 +81,7 @@ function localFile(bytes: Uint8Array, key: string) {
 const storedFile = async (key: string): Promise<Buffer> =>
   Buffer.from(await (await upload(server.url, job.token, key, { method: 'GET' })).arrayBuffer());
 
-test('resumes the upload of a large file over a breaking connection, without resending much', async () => {
+test('resumes the upload of a large file over a breaking connection, without sending much twice', async () => {
   const proxy = await openBreakingProxy('up', bytesBeforeCut, 3);
   const bytes = randomBytes(4 * MiB + 5);
   expect(await uploadFile(localFile(bytes, 'deep/large.bin'), storageDeps(proxy.url))).toEqual({
@@ -92,7 +92,7 @@ test('resumes the upload of a large file over a breaking connection, without res
   expect(proxy.passed.up).toBeLessThan(5 * MiB);
 });
 
-test('resumes the download of a large file over a breaking connection, without rereading much', async () => {
+test('resumes the download of a large file over a breaking connection, without downloading much twice', async () => {
   const bytes = randomBytes(4 * MiB);
   await upload(server.url, job.token, 'checkpoint-5.bin', { body: bytes });
   const proxy = await openBreakingProxy('down', bytesBeforeCut, 3);
@@ -110,7 +110,7 @@ test('resumes the download of a large file over a breaking connection, without r
 });
 
 test.each([1000, MiB + 1])(
-  'refuses an upload beyond the storage limit (by %d bytes) before it is sent',
+  'refuses a file of %d bytes beyond the storage limit before the agent sends it',
   async extraBytes => {
     await upload(server.url, job.token, 'most', { body: new Uint8Array(8 * MiB - 500) });
     const proxy = await openBreakingProxy('up', MiB, 0);
@@ -125,7 +125,7 @@ test.each([1000, MiB + 1])(
   },
 );
 
-test('ends an upload with an invalid token', async () => {
+test('gives up an upload when its token is invalid', async () => {
   const deps = storageDeps(server.url, 'ut_none');
   expect(await uploadFile(localFile(randomBytes(10), 'a'), deps)).toEqual({ kind: 'over' });
   expect(await uploadFile(localFile(randomBytes(2 * MiB), 'a'), deps)).toEqual({ kind: 'over' });

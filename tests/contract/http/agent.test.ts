@@ -19,7 +19,7 @@ const [bundle, executable] = programNames;
 type Limits = NonNullable<TestServerOptions['downloadLimits']>;
 
 async function openServer(files: Readonly<Record<string, string>>, downloadLimits?: Limits) {
-  // The folder is inside a hidden one, like ~/.local/share. Its files must be served nevertheless.
+  // The server must also serve programs below a hidden folder, such as ~/.local/share.
   const folder = join(openFolder(), '.hidden');
   mkdirSync(folder);
   for (const [name, text] of Object.entries(files)) writeFileSync(join(folder, name), text);
@@ -55,7 +55,7 @@ test('serves the worker programs without a token, with the hashes of the manifes
   expect(reportedVersion).toBe(version);
   expect(programs.map(({ name }) => name)).toEqual(programNames);
   for (const { name, bytes, sha256: hash } of programs) {
-    // An invalid token does not count as a failed call here.
+    // These calls need no token, so an invalid one is ignored.
     const response = await request(`/agent/${name}`, {
       authorization: 'Bearer wrong',
       'x-worker-token': 'wrong',
@@ -74,7 +74,7 @@ test('serves the worker programs without a token, with the hashes of the manifes
   }
 });
 
-test('verifies the programs with SHA256SUMS, and puts the same hashes into the script', async () => {
+test('serves a SHA256SUMS that sha256sum accepts, and puts the same hashes into the install script', async () => {
   const { folder, request } = await openServer(bothPrograms);
   const sums = await (await request('/agent/SHA256SUMS')).text();
   writeFileSync(join(folder, 'SHA256SUMS'), sums);
@@ -95,7 +95,7 @@ test('returns a join command that verifies the install script', async () => {
   expect(joinToken.install_command).toBe(joinLine(joinOptions, valueOf(await manifest()).sha256.install));
 });
 
-test('answers 304 for an unchanged program and continues an interrupted download', async () => {
+test('answers 304 for an unchanged program, and serves the rest of an interrupted download', async () => {
   const { request, url } = await openServer(bothPrograms);
   for (const path of [`/agent/${executable}`, '/agent/install.sh']) {
     const { headers } = await request(path);
@@ -117,14 +117,14 @@ test('serves a new build of a program from the next request on', async () => {
   expect(await (await request('/agent/install.sh')).text()).toContain(sha256('another one'));
 });
 
-test('serves only the bundle, and program_not_built for the executable, when that was not built', async () => {
+test('serves the bundle, and returns program_not_built for an executable that was not built', async () => {
   const { request, readError, manifest } = await openServer({ [bundle]: 'the one file' });
   expect(valueOf(await manifest()).programs.map(({ name }) => name)).toEqual([bundle]);
   expect(await readError(`/agent/${executable}`)).toEqual([404, 'program_not_built']);
   expect(await (await request('/agent/install.sh')).text()).toContain("sha256_linux_x64=''");
 });
 
-test('answers program_not_built with the remedy when nothing was built', async () => {
+test('returns program_not_built with the remedy when no worker program was built', async () => {
   const { request, readError } = await openServer({});
   for (const { path } of Object.values(agentApi))
     expect(await readError(path)).toEqual([404, 'program_not_built']);

@@ -83,10 +83,10 @@ test('sends a trainer action to the rig, and audits who requested it', async () 
 test.each<[string, unknown]>([
   ['no action', {}],
   ['an unknown action', { what: 'pause' }],
-  ['a signal of its own', { what: 'save', signal: 'SIGKILL' }],
+  ['a signal', { what: 'save', signal: 'SIGKILL' }],
   ['a list of actions', { what: ['save'] }],
-  ['a text', 'save'],
-])('refuses a body with %s', async (_what, body) => {
+  ['a text instead of an object', 'save'],
+])('refuses a trainer action request with %s', async (_what, body) => {
   expect(await requestAction('j_nothere', body)).toMatchObject({ status: 400, code: 'invalid_request' });
 });
 

@@ -25,7 +25,7 @@ const list = async (query: Query) => valueOf(await server.admin.call(auditApi.li
 const types = async (query: Query) => (await list(query)).entries.map(({ event_type: type }) => type);
 
 describe('listing the audit trail', () => {
-  test('filters by type, type prefix, actor, target and time', async () => {
+  test('filters audit rows by type, type prefix, actor, target and time', async () => {
     expect(await types({})).toEqual(['worker.draining', 'token.created', 'worker.created', 'worker.created']);
     expect(await types({ event_type: 'worker.created' })).toHaveLength(2);
     expect(await types({ event_type: 'worker.*' })).toHaveLength(3);
@@ -43,7 +43,7 @@ describe('listing the audit trail', () => {
     expect(await types({ since: sameInstant, event_type: 'worker.draining' })).toHaveLength(1);
   });
 
-  test("accepts dates, times without a zone, and SimpleTuner's names of types", async () => {
+  test("accepts dates, times without a zone, and SimpleTuner's event types as audit filters", async () => {
     const today = new Date().toISOString().slice(0, 10);
     const tomorrow = new Date(Date.now() + 86_400_000).toISOString().slice(0, 10);
     expect(await types({ since: today, event_type: 'worker.created' })).toHaveLength(2);
@@ -90,7 +90,7 @@ describe('listing the audit trail', () => {
       'worker.token_rotated',
       'worker.created',
     ]);
-    // Only rows about security, so neither the registration nor the creation.
+    // Registrations and creations of workers are no security events.
     const security = valueOf(
       await ownServer.admin.call(auditApi.security, { query: { event_type: 'credential.*' } }),
     ).entries;
@@ -101,7 +101,7 @@ describe('listing the audit trail', () => {
     expect(total).toBe(1);
   });
 
-  test('lists the rows of one user, and the rows about security', async () => {
+  test('lists the audit rows of one user, and the security events', async () => {
     const typesOfUser = async (id: string) =>
       valueOf(await server.admin.call(auditApi.user, { params: { id } })).entries.map(
         ({ event_type: type }) => type,
@@ -128,7 +128,7 @@ describe('listing the audit trail', () => {
   });
 });
 
-test('counts rows by type and by actor', async () => {
+test('counts audit rows by type and by actor', async () => {
   const stats = valueOf(await server.admin.call(auditApi.stats, { query: { event_type: 'worker.*' } }));
   expect(stats).toMatchObject({
     total: 3,
@@ -146,7 +146,7 @@ test('counts rows by type and by actor', async () => {
   expect(emptyStats).toEqual({ total: 0, first_at: null, last_at: null, by_type: [], by_actor: [] });
 });
 
-test('lists every type and alias that a filter accepts', async () => {
+test('lists every event type and alias that an audit filter accepts', async () => {
   const { types: allTypes, aliases } = valueOf(await server.admin.call(auditApi.types));
   expect(allTypes).toEqual(expect.arrayContaining([aliases['auth.login.success'], aliases['job.rejected']]));
   expect(allTypes).toContain('worker.created');
@@ -155,7 +155,7 @@ test('lists every type and alias that a filter accepts', async () => {
   for (const type of await types({})) expect(allTypes).toContain(type);
 });
 
-test('exports every entry as JSON lines, oldest first', async () => {
+test('exports the filtered audit rows as JSON lines, oldest first', async () => {
   const response = await fetch(`${server.url}/api/audit/export?event_type=worker.*`, {
     headers: { authorization: `Bearer ${server.adminToken}` },
   });
@@ -166,7 +166,7 @@ test('exports every entry as JSON lines, oldest first', async () => {
   expect(lines.map(line => JSON.parse(line) as unknown)).toEqual(entries.toReversed());
 });
 
-test('verifies all rows or a range of them, and refuses contradictory and invalid limits', async () => {
+test('verifies all audit rows or a range, and refuses contradictory and invalid ranges', async () => {
   const verify = async (query: {
     readonly from?: number;
     readonly to?: number;

@@ -11,7 +11,7 @@ let workerToken: string;
 let joinToken: string;
 let uploadToken: string;
 beforeAll(async () => {
-  // Count no failures, because these tests send a thousand invalid tokens from one address.
+  // Limit no failed calls, because these tests send a thousand invalid tokens from one address.
   server = await startTestServer({ failureLimit: { note: () => 'count' } });
   workerToken = (await server.createWorker({ name: 'rig-1' })).token;
   const { id } = await server.createWorker({ name: 'rig-joining' });
@@ -136,7 +136,7 @@ describe('authority of every call', () => {
   );
 
   test.each(forTrainers.map(row => [callName(row), row] as const))(
-    'refuses other tokens for the upload call %s',
+    'refuses admin, worker and join tokens for the upload call %s',
     async (_, row) => {
       const adminHeader = { authorization: `Bearer ${server.adminToken}` };
       expect(await readRefusal(await send(row, adminHeader))).toEqual(problem(403, 'wrong_token_kind'));
@@ -168,7 +168,7 @@ describe('authority of every call', () => {
   );
 
   test.each(forJoining.map(row => [callName(row), row] as const))(
-    'refuses other tokens for the join call %s',
+    'refuses admin tokens, worker tokens and any bearer token for the join call %s',
     async (_, row) => {
       const asBearer = await send(row, { authorization: `Bearer ${server.adminToken}` });
       expect(await readRefusal(asBearer)).toEqual(problem(403, 'wrong_token_kind'));
@@ -196,7 +196,7 @@ describe('worker tokens', () => {
     expect(await readRefusal(heartbeat)).toEqual(problem(403, 'not_your_worker'));
   });
 
-  test('closes the stream of a rotated token, and then refuses that token', async () => {
+  test("closes a worker's stream when its token is rotated, and then refuses the old token", async () => {
     const { id, token } = await server.createWorker({ name: 'rig-3' });
     const register = (): Promise<Response> =>
       fetch(`${server.url}/api/workers/register`, {

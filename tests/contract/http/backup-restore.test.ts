@@ -31,7 +31,7 @@ const rowsOf = async ({ admin }: TestServer) =>
 const verdictOf = async ({ admin }: TestServer) => valueOf(await admin.call(auditApi.verify, {}));
 
 describe('restoring a backup', () => {
-  test('restores a backup, keeps the previous database, and can undo that', async () => {
+  test('restores a backup, keeps the previous database, and can undo the restore', async () => {
     const server = await openServer();
     await server.createWorker({ name: 'rig-1' });
     const backup = await makeBackup(server);
@@ -51,7 +51,7 @@ describe('restoring a backup', () => {
     expect(existsSync(join(server.dataDir, 'trainyard.db.restoring'))).toBe(false);
   });
 
-  test('records a restore in the restored trail, which still verifies', async () => {
+  test('records a restore in the audit trail, which stays valid', async () => {
     const server = await openServer();
     await server.createWorker({ name: 'rig-1' });
     const backup = await makeBackup(server);
@@ -74,7 +74,7 @@ describe('restoring a backup', () => {
       },
     });
     expect(await verdictOf(server)).toMatchObject({ valid: true, first_bad: null });
-    // The trail continues after the restore, and so does its head.
+    // The trail and its head continue after the restore.
     await server.createWorker({ name: 'rig-4' });
     expect(await verdictOf(server)).toMatchObject({ valid: true });
     expect(server.log.join('\n')).not.toContain('audit.broken');
@@ -118,7 +118,7 @@ describe('restoring a backup', () => {
     expect(await verdictOf(server)).toMatchObject({ valid: true });
   });
 
-  test('ends event streams and resets their readers on reconnection', async () => {
+  test('ends event streams at a restore, and sends a reset to readers that reconnect', async () => {
     const server = await openServer();
     const backup = await makeBackup(server);
     await server.createWorker({ name: 'rig-1' });
@@ -148,7 +148,7 @@ describe('restoring a backup', () => {
     expect(event.seq).toBeGreaterThan(last);
   });
 
-  test('keeps its port, and answers 503 restoring meanwhile', async () => {
+  test('keeps its port during a restore, and answers 503 with the code restoring', async () => {
     const server = await openServer();
     await server.createWorker({ name: 'rig-1' });
     const backup = await makeBackup(server);
@@ -206,7 +206,7 @@ describe('restoring a backup', () => {
     expect(await statusWith(newerWorkerToken)).toBe(401);
   });
 
-  test('keeps settings and sockets, which are not part of a backup', async () => {
+  test('keeps settings and sockets through a restore', async () => {
     const server = await openServer();
     const backup = await makeBackup(server);
     const change = { public_url: 'https://yard.example', audit_retention_days: 90 };
@@ -220,7 +220,7 @@ describe('restoring a backup', () => {
 });
 
 describe('refused restores', () => {
-  // Expects that an action disconnects no client and creates no backup and no audit row.
+  // Expects that an action disconnects no client, creates no backup, and records no restore.
   async function expectUnchanged(server: TestServer, act: () => Promise<unknown>): Promise<void> {
     await server.createWorker({ name: 'rig-1' });
     const backups = await backupsOf(server);
@@ -257,7 +257,7 @@ describe('refused restores', () => {
   test.each([
     ['', 400],
     ['another', 400],
-  ])('refuses the confirmation %j', async (confirm, status) => {
+  ])('refuses a restore with the confirmation %j', async (confirm, status) => {
     const server = await openServer();
     const { name } = await makeBackup(server);
     await expectUnchanged(server, async () => {
@@ -267,7 +267,7 @@ describe('refused restores', () => {
 
   test.each<[string, (file: string) => void, RegExp]>([
     ['damaged', file => overwriteBytes(file, 4_096, Buffer.alloc(16_384, 0x5a)), /damaged/],
-    ['cut off', file => overwriteBytes(file, 0, Buffer.alloc(100)), /not a database/],
+    ['not a database', file => overwriteBytes(file, 0, Buffer.alloc(100)), /not a database/],
     [
       'of a newer version',
       file => {
@@ -277,7 +277,7 @@ describe('refused restores', () => {
       },
       /newer version/,
     ],
-  ])('refuses a backup that is %s', async (_what, damage, message) => {
+  ])('refuses to restore a backup that is %s', async (_what, damage, message) => {
     const server = await openServer();
     const { name } = await makeBackup(server);
     damage(join(server.dataDir, 'backups', name));
@@ -320,12 +320,12 @@ describe('refused restores', () => {
   });
 });
 
-test('serves the old database again when it cannot be backed up', async () => {
+test('serves the current database again when a restore cannot back it up first', async () => {
   const server = await openServer();
   await server.createWorker({ name: 'rig-1' });
   const { name } = await makeBackup(server);
   await server.createWorker({ name: 'rig-2' });
-  // A folder that cannot be replaced has the name of the temporary file.
+  // A folder that has the name of the temporary file, and is not empty, makes the backup fail.
   const folder = join(server.dataDir, 'backups', 'unfinished');
   mkdirSync(folder);
   writeFileSync(join(folder, 'file'), '');

@@ -28,7 +28,7 @@ const submitPath = '/api/queue/submit';
 const tenThousandLabels = Object.fromEntries(Array.from({ length: 10_000 }, (_, n) => [`l${n}`, 'x']));
 
 describe('invalid input', () => {
-  test.each<readonly [what: string, sent: RequestOptions, status: number, code: string, says: RegExp]>([
+  test.each<readonly [what: string, request: RequestOptions, status: number, code: string, detail: RegExp]>([
     [
       'a body that is not JSON',
       { path: submitPath, body: '{"config_name": ' },
@@ -231,7 +231,7 @@ describe('invalid input', () => {
     },
   );
 
-  test('names all invalid fields at once', async () => {
+  test('names all invalid fields of a request in one response', async () => {
     const response = await send({
       path: submitPath,
       body: '{"config_name":"good","priority":"x","target":1}',
@@ -240,7 +240,7 @@ describe('invalid input', () => {
     expect(errors.map(({ field }) => field).toSorted()).toEqual(['priority', 'target']);
   });
 
-  test("reads curl's form type as JSON only beside a bearer header", async () => {
+  test("accepts JSON with curl's default content type only with a bearer header", async () => {
     const form = { 'content-type': 'application/x-www-form-urlencoded' };
     const accepted = await send({ path: submitPath, headers: form, body: '{"config_name":"good"}' });
     expect(accepted.status).toBe(200);
@@ -253,7 +253,7 @@ describe('invalid input', () => {
     expect(refused.status).toBe(415);
   });
 
-  test('reads the GPU count of a config in either spelling, and prefers that of the submit', async () => {
+  test('reads the GPU count from num_processes or --num_processes, and prefers gpu_count of the submit', async () => {
     const count = async (body: Parameters<TestServer['submit']>[0]): Promise<number> => {
       const id = await server.submit(body);
       return valueOf(await server.admin.call(queueApi.get, { params: { id } })).gpu_count;

@@ -26,7 +26,7 @@ async function post(body: unknown, headers: Record<string, string> = {}) {
 }
 
 describe('submitting a batch', () => {
-  test('submits jobs with different configs and options, in order', async () => {
+  test('submits the jobs of a batch in order, each with its own config and options', async () => {
     const parent = await server.submit({ config: {} });
     const { jobs, dry_run, idempotent_hit } = valueOf(
       await submit({
@@ -94,7 +94,7 @@ describe('submitting a batch', () => {
     expect(await newestSeq()).toBe(before);
   });
 
-  test('refuses copies of a large config that would fill the database', async () => {
+  test('refuses a batch whose copies of a large config would fill the database', async () => {
     server.config('large', { text: 'x'.repeat(500_000) });
     const jobs = Array.from({ length: 100 }, () => ({ config_name: 'large' }));
     expect(await submit({ jobs })).toMatchObject({
@@ -104,7 +104,7 @@ describe('submitting a batch', () => {
     });
   });
 
-  test('checks the jobs in a dry run, without submitting them', async () => {
+  test('checks the jobs of a batch in a dry run without submitting them', async () => {
     const before = await newestSeq();
     const answer = valueOf(await submit({ dry_run: true, jobs: [{ config_name: 'flowers', name: 'n' }] }));
     expect(answer).toMatchObject({
@@ -116,7 +116,7 @@ describe('submitting a batch', () => {
     expect(await newestSeq()).toBe(before);
   });
 
-  test('returns the same jobs for the same idempotency key', async () => {
+  test('returns the same jobs when a batch is repeated with its idempotency key', async () => {
     const body: Body = {
       idempotency_key: 'night',
       jobs: [{ config_name: 'flowers' }, { config: { seed: 1 } }],

@@ -33,7 +33,7 @@ const postLosses = (points: readonly (readonly [step: number, loss: number])[], 
       points: points.map(([step, loss], n) => ({ n, elapsed_ms: n, step, values: { loss } })),
     }),
   });
-// Loses the worker's job: it registers again without naming the job, so the orchestrator offers it again.
+// Makes the worker lose its job by registering without naming the job. Returns the next offer of the job.
 async function loseJob(): Promise<JobOffer> {
   await rig.register();
   return rig.nextOffer();
@@ -50,7 +50,7 @@ const listResumedCheckpoints = async () =>
     ({ resumed }) => resumed,
   );
 
-describe('resuming a further attempt', () => {
+describe('resuming from a checkpoint', () => {
   test('offers the newest complete checkpoint to the next attempt, and reports the lost steps', async () => {
     await uploadFile('checkpoint-000100.bin');
     await uploadFile('checkpoint-200/model.bin');
@@ -66,7 +66,7 @@ describe('resuming a further attempt', () => {
     ]);
   });
 
-  test('offers the same checkpoint when the offer is repeated', async () => {
+  test('repeats an offer with the same checkpoint, although a newer one exists', async () => {
     await uploadFile('checkpoint-000100.bin');
     const next = await loseJob();
     await uploadFile('checkpoint-000150.bin', next);
@@ -91,7 +91,7 @@ describe('resuming a further attempt', () => {
 });
 
 describe('listing and pruning checkpoints', () => {
-  test('lists checkpoints with their facts, the newest first', async () => {
+  test('lists checkpoints newest first, with their files, loss and completeness', async () => {
     await postLosses([
       [100, 3],
       [150, 1],
@@ -137,7 +137,7 @@ describe('listing and pruning checkpoints', () => {
     expect(answer).toMatchObject({ ok: false, failure: { status: 404 } });
   });
 
-  test('keeps the newest checkpoints, the best one, and all other files', async () => {
+  test('deletes older checkpoints except the best one, and no other files', async () => {
     await postLosses([
       [100, 1],
       [200, 3],
@@ -180,7 +180,7 @@ describe('listing and pruning checkpoints', () => {
     ]);
   });
 
-  test('keeps the best checkpoint however many follow it', async () => {
+  test('keeps the best checkpoint even when many newer ones follow', async () => {
     const loss: Readonly<Record<number, number>> = { 100: 9, 200: 1, 300: 3, 400: 3, 500: 3, 600: 3 };
     await postLosses(Object.entries(loss).map(([step, value]) => [Number(step), value]));
     for (const step of Object.keys(loss)) await uploadFile(`checkpoint-000${step}.bin`);

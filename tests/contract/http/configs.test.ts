@@ -50,7 +50,7 @@ const listAuditRows = async () =>
 const list = async (query: object = {}) => valueOf(await server.admin.call(configsApi.list, { query }));
 
 describe('GET /api/configs', () => {
-  test('returns the folder and the facts of each config', async () => {
+  test('returns the configs folder, and the trainer, GPU count and problem of each config', async () => {
     server.config('flux', {
       '--model_family': 'flux',
       model_type: 'lora',
@@ -187,7 +187,7 @@ describe('GET /api/configs/{name}', () => {
     expect((await send('/nowhere/text')).status).toBe(404);
   });
 
-  test('returns a config without its missing dataloader, and 422 for the dataloader', async () => {
+  test('returns a config whose dataloader is missing, and answers 422 for the dataloader', async () => {
     server.config('flux', { data_backend_config: 'data.json' });
     expect(await send('/flux')).toMatchObject({ status: 200, json: { data_backend_config: 'data.json' } });
     const without = await send('/flux/dataloader');
@@ -215,7 +215,7 @@ describe('GET /api/configs/{name}', () => {
     writeFileSync(join(folder, 'data.json'), '[]');
     for (const method of ['GET', 'DELETE']) {
       const answer = await send(`/${name}`, { method });
-      // The name belongs to a file that is no config, so it cannot be changed.
+      // A file that is no config has this name, so the server does not delete it. An invalid config can be deleted.
       const isInTheWay = method === 'DELETE' && ['out', 'data'].includes(name);
       if (isInTheWay) expect([answer.status, codeOf(answer)]).toEqual([409, 'config_in_the_way']);
       else if (method === 'GET' || name !== 'broken')
@@ -261,7 +261,7 @@ describe('PUT /api/configs/{name}', () => {
       readFileSync(join(server.dataDir, file), 'latin1'),
     );
     expect(JSON.stringify(await listAuditRows()) + server.log.join()).not.toContain('hf_canary');
-    // The text occurs only in the job's own copy of the config.
+    // Only the job's own copy of the config contains the secret: once in the database, and once in its WAL.
     expect(databaseTexts.join('').split('hf_canary').length - 1).toBeLessThanOrEqual(2);
   });
 
@@ -366,7 +366,7 @@ describe('PUT /api/configs/{name}', () => {
     expect(readdirSync(folder)).toEqual(['flux.json']);
   });
 
-  test('removes only the key __proto__', async () => {
+  test('removes the key __proto__ only at the top level of a config', async () => {
     const body = '{"__proto__": {"polluted": 1}, "constructor": 2, "a": {"__proto__": 3}}';
     await send('/flux', { method: 'PUT', body });
     expect(JSON.stringify((await send('/flux')).json)).toMatch(/"constructor":2,"a":\{"__proto__":3\}/);
@@ -391,7 +391,7 @@ describe('PUT /api/configs/{name}', () => {
     expect((await send('/flux')).json).toEqual({ lr: 1 });
   });
 
-  test('answers 507 when the folder is not writable, and leaves no temporary file', async () => {
+  test('answers 507 when a config cannot be written, and leaves no temporary file', async () => {
     // A folder with the name of the temporary file makes the write fail.
     mkdirSync(join(folder, '.trainyard-unfinished', 'x'), { recursive: true });
     const answer = await put('flux', { lr: 1 });
@@ -401,7 +401,7 @@ describe('PUT /api/configs/{name}', () => {
 });
 
 describe('DELETE /api/configs/{name}', () => {
-  test('deletes only the config and audits it', async () => {
+  test('deletes a config without its dataloader, and audits the deletion', async () => {
     mkdirSync(join(folder, 'flux'));
     writeFileSync(join(folder, 'flux/config.json'), '{"data_backend_config": "data.json"}');
     writeFileSync(join(folder, 'flux/data.json'), '[]');
@@ -450,7 +450,7 @@ describe('config of a job', () => {
   });
 
   test.each([
-    ['without a config', { config_name: 'flux', dataloader: [] }],
+    ['without an inline config', { config_name: 'flux', dataloader: [] }],
     ['that is text', { config: {}, dataloader: 'data.json' }],
   ])('refuses a dataloader %s', async (_what, body) => {
     server.config('flux', {});

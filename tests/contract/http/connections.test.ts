@@ -1,4 +1,4 @@
-// Real sockets of the product call a request handler of the test.
+// The product's listeners and sockets, with a request handler of the test.
 import type { RequestListener } from 'node:http';
 import { connect, type Socket } from 'node:net';
 import { expect, onTestFinished, test } from 'vitest';
@@ -41,7 +41,7 @@ async function connectAndSend(port: number, text: string): Promise<Caller> {
 const head = (method: string, more = ''): string => `${method} / HTTP/1.1\r\nHost: 127.0.0.1\r\n${more}\r\n`;
 const contentLength = 'Content-Length: 2\r\n';
 
-test('does not time out a complete request while its answer takes long', async () => {
+test('does not time out a complete request whose handler responds late', async () => {
   const finishResponses: (() => void)[] = [];
   let requested = Promise.withResolvers<void>();
   const { port } = await listen(
@@ -57,14 +57,13 @@ test('does not time out a complete request while its answer takes long', async (
     posts.push(await connectAndSend(port, `${head('POST', contentLength)}{}`));
     await requested.promise;
   }
-  // There is one connection too many. The server closes the oldest one without a request, and none with a request in
-  // progress.
+  // Three idle connections exceed `maxWaiting`. The server closes the oldest of them, and none with a request in progress.
   const idleConnections: Caller[] = [];
   for (let count = 0; count < 3; count += 1) idleConnections.push(await connectAndSend(port, ''));
   expect(await idleConnections[0]?.ended).toBe('');
   // Wait longer than `requestMs`.
   await new Promise(resolve => setTimeout(resolve, 300));
-  for (const answer of finishResponses) answer();
+  for (const finish of finishResponses) finish();
   for (const { ended } of posts) expect(await ended).toMatch(/^HTTP\/1\.1 200 .*done/s);
 });
 
@@ -79,7 +78,7 @@ test('answers 408 when the body of a pipelined request does not arrive', async (
   expect(await ended).toMatch(/^HTTP\/1\.1 200 .*first.*HTTP\/1\.1 408 /s);
 });
 
-test('gives a body more time when its handler has lifted the body timeout', async () => {
+test('waits longer for a body when its handler has lifted the body timeout', async () => {
   const { port, requests } = await listen(
     (request, response) => {
       if (request.url === '/unlimited') requests.liftBodyTimeout(request);

@@ -43,14 +43,14 @@ describe('the best loss of a job', () => {
   const progressOf = async () =>
     valueOf(await server.admin.call(queueApi.get, { params: { id: job.jobId } })).progress;
 
-  test('is the lowest evaluation loss as soon as there is one, and else the mean of a tenth of the values', async () => {
+  test('takes the best loss from evaluation losses, or else from means over a tenth of the values', async () => {
     await postPoints(Array.from({ length: 20 }, (_, n) => point(n, { loss: n === 10 ? 0 : 20 - n })));
     expect(await progressOf()).toMatchObject({ best_loss: 1.5, best_loss_key: 'loss' });
     await postPoints([point(20, { eval_loss: 4 }), point(21, { eval_loss: 7 })]);
     expect(await progressOf()).toMatchObject({ best_loss: 4, best_loss_key: 'eval_loss' });
   });
 
-  test('stays after later progress reports, and counts points that arrive after the end', async () => {
+  test('keeps the best loss after later progress reports, and updates it with points after the end', async () => {
     await postPoints([point(0, { loss: 4 })]);
     await rig.report(job, 'running', { progress: { step: 1, loss: 9 } });
     await expect.poll(progressOf).toMatchObject({ loss: 9, best_loss: 4 });
@@ -63,7 +63,7 @@ describe('the best loss of a job', () => {
       point(34, { loss: 1 }),
     ]);
     expect(await progressOf()).toMatchObject({ loss: 9, best_loss: 1 });
-    // An ended job makes no progress, so this event has a type of its own.
+    // An ended job sends no progress events, so its best loss has its own event type.
     await server.watch.until('the best loss of the ended job', event =>
       event.kind === 'job' && event.type === 'job.best_loss' && event.job?.progress?.best_loss === 1
         ? event
@@ -145,13 +145,13 @@ describe('posting points', () => {
         points: [point(1, Object.fromEntries(Array.from({ length: 65 }, (_, n) => [`k${n}`, 1])))],
       },
     ],
-  ])('refuses all points when one has %s', async (_what, body) => {
+  ])('refuses all points of a request with %s', async (_what, body) => {
     const bodyForJob = 'attempt_id' in body ? { ...body, attempt_id: job.attemptId } : body;
     expect(parseAnswer(await post(bodyForJob))).toMatchObject([400, { code: 'invalid_request' }]);
     expect((await read()).attempts).toEqual([]);
   });
 
-  test('refuses points with a number beyond the range', async () => {
+  test('refuses points with a number that is too large for a double', async () => {
     const text = JSON.stringify({ attempt_id: job.attemptId, points: [point(1)] }).replace(
       '"loss":1',
       '"loss":1e999',
@@ -194,7 +194,7 @@ describe('ownership of points', () => {
 
   test('shows one curve with a break for a job with two attempts', async () => {
     await postPoints([point(0), point(1)]);
-    // The worker lost the job.
+    // The first attempt ends, and the job is offered again.
     await rig.report(job, 'failed', { cause: 'preempted' });
     const secondOffer = await rig.nextOffer();
     for (const status of ['starting', 'running']) await rig.report(secondOffer, status);
@@ -241,7 +241,7 @@ describe('reading a curve', () => {
       );
   };
 
-  test('reads a range at the requested resolution, and keeps spikes', async () => {
+  test('reads a range of a curve at the requested resolution, and keeps spikes', async () => {
     await postManyPoints(3_000);
     const all = await seriesOf('loss', { points: '5000' });
     expect(all.length).toBeLessThanOrEqual(2_048);
@@ -262,7 +262,7 @@ describe('reading a curve', () => {
     expect(attempts[0]?.series.map(({ key }) => key)).toEqual(['loss']);
   });
 
-  test('halves full curves a few at a time, and bounds their length', async () => {
+  test('halves the resolution of full curves, a few curves at a time, and bounds their length', async () => {
     const keys = Array.from({ length: 12 }, (_, index) => `key-${index}`);
     const values = Object.fromEntries(keys.map((key, index) => [key, index]));
     const lengths = async () => {

@@ -76,7 +76,7 @@ const pruneVersions = async (
   { by: user = admin(), isDryRun = false }: { readonly by?: ApiUser; readonly isDryRun?: boolean } = {},
 ) => valueOf(await user.client.call(datasetsApi.prune, { body: { versions, dry_run: isDryRun } }));
 
-// Names of stored files that have one of these hashes.
+// Returns the hashes of all stored contents. The first characters of a hash are its folder, the rest is its file name.
 const storedHashes = (): readonly string[] => {
   const folder = join(server.dataDir, 'contents');
   return readdirSync(folder).flatMap(head => readdirSync(join(folder, head)).map(rest => head + rest));
@@ -103,13 +103,13 @@ describe('pushing a dataset', () => {
     });
   });
 
-  test('creates no new version when the files are the same', async () => {
+  test('creates no new dataset version when the same files are pushed again', async () => {
     const first = valueOf(await push('photos', photos));
     expect(valueOf(await push('photos', photos)).id).toBe(first.id);
     expect((await list(true)).datasets).toHaveLength(1);
   });
 
-  test('creates a new version when a caption changes, and another when it changes back', async () => {
+  test('creates a dataset version when a caption changes, and another when the caption changes back', async () => {
     const first = valueOf(await push('photos', photos));
     const second = valueOf(await push('photos', { ...photos, 'a.txt': 'a better caption' }));
     const third = valueOf(await push('photos', photos));
@@ -194,7 +194,7 @@ describe('uploading a file of a dataset', () => {
     expect(storedHashes()).toEqual([sha256('one')]);
   });
 
-  test('refuses a file with different content and keeps nothing of it', async () => {
+  test('refuses a file that does not match its hash, and keeps none of its bytes', async () => {
     expect(await codeOf(await put('one', admin(), { name: sha256('two') }))).toEqual([
       400,
       'checksum_mismatch',
@@ -232,7 +232,7 @@ describe('uploading a file of a dataset', () => {
     expect(storedHashes()).toEqual([]);
   });
 
-  test('refuses a file when incomplete parts use the storage limit', async () => {
+  test('counts incomplete uploads towards the storage limit of datasets', async () => {
     const part = (text: string) =>
       put('x'.repeat(40_000), admin(), { name: sha256(text), range: 'bytes 0-39999/50000' });
     expect([(await part('one')).status, (await part('two')).status]).toEqual([200, 200]);
@@ -275,7 +275,7 @@ describe('a job with data', () => {
     expect(await codeOf(await get('../../trainyard.db'))).toEqual([404, 'route_not_found']);
   });
 
-  test('keeps the job pending until a worker can fetch data, and explains that', async () => {
+  test('keeps a job with data pending while no worker can fetch data, and explains why', async () => {
     await openRig(server, 'rig-old');
     const createdVersion = valueOf(await push('photos', photos));
     const job = valueOf(await submit(createdVersion.version));
@@ -283,7 +283,7 @@ describe('a job with data', () => {
     expect('reason' in job && job.reason).toContain('cannot fetch data');
   });
 
-  test('dispatches to the worker that reports to have the data', async () => {
+  test('prefers a worker that already has the data of the job', async () => {
     const createdVersion = valueOf(await push('photos', photos));
     const [first, second] = [
       await openRig(server, 'rig-1', { datasets: [] }),
@@ -292,8 +292,8 @@ describe('a job with data', () => {
     await second.beat({ datasets: [createdVersion.version] });
     const job = valueOf(await submit(createdVersion.version));
     expect(job).toMatchObject({ status: 'running', allocated_worker_id: second.id });
-    const waiting = valueOf(await submit(createdVersion.version));
-    expect(waiting).toMatchObject({ allocated_worker_id: first.id });
+    const secondJob = valueOf(await submit(createdVersion.version));
+    expect(secondJob).toMatchObject({ allocated_worker_id: first.id });
     const third = valueOf(await submit(createdVersion.version));
     const { workers } = valueOf(
       await server.admin.call(queueApi.explain, { params: { id: JobId.parse(third.job_id) } }),
@@ -419,7 +419,7 @@ describe('a job with data', () => {
     expect((await detailOf(String(job.job_id))).data).toEqual([]);
   });
 
-  test('keeps the version that a job uses until the job is deleted', async () => {
+  test('keeps a dataset version until the job that uses it is deleted', async () => {
     const first = valueOf(await push('photos', photos));
     const job = valueOf(await submit(first.version));
     await push('photos', { 'a.jpg': 'another' });
@@ -432,7 +432,7 @@ describe('a job with data', () => {
 });
 
 describe('pruning datasets', () => {
-  test('removes older versions and files that nothing else uses', async () => {
+  test('prunes older dataset versions, and contents that no other version uses', async () => {
     await push('photos', photos);
     await push('photos', { 'a.jpg': 'one' });
     expect((await prune()).removed).toHaveLength(1);
@@ -450,14 +450,14 @@ describe('pruning datasets', () => {
     expect(await list(true)).toMatchObject({ datasets: [], stored_bytes: 0 });
   });
 
-  test('only lists what a dry run would remove', async () => {
+  test('lists what pruning would remove in a dry run, without removing it', async () => {
     await push('photos', photos);
     const body = { names: ['photos'], dry_run: true };
     expect(valueOf(await server.admin.call(datasetsApi.prune, { body })).removed).toHaveLength(1);
     expect((await list()).datasets).toHaveLength(1);
   });
 
-  test('removes exactly the given versions, including the newest one', async () => {
+  test('prunes exactly the given dataset versions, including the newest one', async () => {
     const first = valueOf(await push('photos', photos));
     const second = valueOf(await push('photos', { 'a.jpg': 'another' }));
     const other = valueOf(await push('cats', { 'cat.jpg': 'a cat' }));
@@ -466,7 +466,7 @@ describe('pruning datasets', () => {
     expect((await list(true)).datasets.map(({ id, newest }) => [id, newest])).toEqual([[first.id, true]]);
   });
 
-  test('keeps a given version that is pinned or belongs to another user', async () => {
+  test('does not prune a given dataset version that is pinned or belongs to another user', async () => {
     const alice = await createUser('alice', ['queue.view.own', 'queue.submit.own']);
     const pinned = valueOf(await push('photos', photos));
     await server.admin.call(datasetsApi.pin, { params: { id: pinned.id }, body: { pinned: true } });
@@ -490,7 +490,7 @@ describe('pruning datasets', () => {
     expect((await prune()).freed_bytes).toBe(0);
   });
 
-  test('refuses names together with versions', async () => {
+  test('refuses to prune by names and versions together', async () => {
     const body = { names: ['photos'], versions: [1] };
     expect(await server.admin.call(datasetsApi.prune, { body })).toMatchObject({
       ok: false,

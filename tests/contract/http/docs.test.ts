@@ -26,7 +26,7 @@ const entities: Readonly<Record<string, string>> = { lt: '<', gt: '>', quot: '"'
 const ids = (markup: string) => [...markup.matchAll(/ id="([^"]*)"/g)].map(([, id]) => id);
 
 describe('serving /docs', () => {
-  test('serves the page to everybody with a policy that allows only its own style', () => {
+  test('serves /docs without a token, with a policy that allows only its own style', () => {
     expect(response.status).toBe(200);
     const { headers } = response;
     expect(headers.get('content-type')).toBe('text/html; charset=utf-8');
@@ -89,7 +89,7 @@ describe('contents of /docs', () => {
     expect(levels.filter(level => level === 1)).toHaveLength(1);
   });
 
-  test('describes how calls fail, and every kind of event', () => {
+  test('describes the problems of each call, and every kind of event', () => {
     expect(page.match(/<p>Else a <a href="#problems">problem<\/a>.<\/p>/g)).toHaveLength(rows.length);
     const events = textOf(page.slice(page.indexOf('id="schema-UiEvent"')));
     expect(events).toMatch(/kind required "worker".*kind required "job".*kind required "reset"/s);

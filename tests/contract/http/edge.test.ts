@@ -32,7 +32,7 @@ interface Answer {
   readonly headers: Readonly<Record<string, unknown>>;
 }
 
-// Sends a request with any headers, because `fetch` always sends its own Host header.
+// Sends a request with exactly these headers. `fetch` would add its own Host header.
 function send(
   row: { readonly method: string; readonly path: Call['path'] },
   headers: Readonly<Record<string, string | readonly string[]>>,
@@ -109,10 +109,10 @@ describe.each(namedCalls)('edge checks of %s', (_name, row) => {
     expect(corsHeaders(preflight)).toEqual([]);
   });
 
-  test('answers a cross-site page as if nobody were signed in', async () => {
+  test('ignores the session cookie of a request from a page of another site', async () => {
     for (const headers of crossSiteHeaders) {
       const answer = await send({ method: 'GET', path: row.path }, { host: ownHost(), ...headers, cookie });
-      // Public calls answer such a page too, but its browser does not let the page read the answer.
+      // Public calls answer such a request, too, but the browser does not let the page read the answer.
       if (row.method === 'GET' && row.authority !== 'open') expect([401, 403]).toContain(answer.status);
       expect(corsHeaders(answer)).toEqual([]);
     }

@@ -81,8 +81,8 @@ describe.each(withBody.map(row => [`${row.method} ${row.path}`, row] as const))(
           status: 415,
           code: 'media_type',
         });
-      // A form is accepted with a bearer header, for the guide's curl commands. Without it, a form is refused, because another
-      // site can make a browser send forms, but not with this header.
+      // The guide's curl commands send JSON with this type and a bearer header. Without that header, the server refuses the
+      // type, because pages of other sites can make a browser send forms.
       const form: Header = ['content-type', 'application/x-www-form-urlencoded'];
       const [name] = tokenFor(row);
       const isBearer = name === 'authorization';

@@ -30,7 +30,7 @@ test('explains a pending job with every worker and every check', async () => {
   const job = await server.submit({ config: {}, gpu_count: 4, worker_labels: { gpu_type: 'a100*' } });
   const [status, body] = await send(`/api/queue/${job}/explain`);
   expect(status).toBe(200);
-  // The answer contains no fields beyond the contract.
+  // Fails when the answer has a field that the contract does not define.
   const explanation = z.strictObject(Explanation.shape).parse(body);
   expect(explanation).toEqual({
     job_id: job,
@@ -102,7 +102,7 @@ test('creates no job in a dry run, and leaves its idempotency key unused', async
   expect(await jobs()).toBe(before + 1);
 });
 
-test('refuses a dry run where a submit would be refused', async () => {
+test('refuses a dry run of a submit that would be refused', async () => {
   const answer = await send('/api/queue/submit', { config: { num_processes: 'many' }, dry_run: true });
   expect(answer).toMatchObject([422, { code: 'config_invalid' }]);
   expect(await send('/api/queue/submit', { config: {}, dry_run: 'yes' })).toMatchObject([400, {}]);

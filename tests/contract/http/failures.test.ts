@@ -28,20 +28,23 @@ describe('draining a worker', () => {
     expect(Date.parse(drain?.deadline ?? '') - Date.parse(drain?.since ?? '')).toBe(90_000);
   });
 
-  test.each([-1, '90', null, 1e12, {}])('validates the deadline %j of a drain', async deadline => {
-    const { id } = await server.createWorker({ name: 'rig-1' });
-    const [status] = await post(`/api/admin/workers/${id}/drain`, { deadline_s: deadline });
-    expect(status).toBe(deadline === null ? 200 : 400);
-  });
+  test.each([-1, '90', null, 1e12, {}])(
+    'accepts null and refuses invalid values as the deadline of a drain: %j',
+    async deadline => {
+      const { id } = await server.createWorker({ name: 'rig-1' });
+      const [status] = await post(`/api/admin/workers/${id}/drain`, { deadline_s: deadline });
+      expect(status).toBe(deadline === null ? 200 : 400);
+    },
+  );
 });
 
-test('accepts exactly the two modes of a rotation', async () => {
+test('refuses an unknown mode of a token rotation, and accepts after_job', async () => {
   const { id } = await server.createWorker({ name: 'rig-1' });
   expect(await post(`/api/admin/workers/${id}/token`, { mode: 'later' })).toEqual([400, 'invalid_request']);
   expect(await post(`/api/admin/workers/${id}/token`, { mode: 'after_job' })).toEqual([200, undefined]);
 });
 
-test('accepts an unquarantine without a quarantine, and returns 404 for an unknown worker', async () => {
+test('accepts an unquarantine of a worker without quarantine, and returns 404 for an unknown worker', async () => {
   const { id } = await server.createWorker({ name: 'rig-1' });
   const view = valueOf(await server.admin.call(workersApi.unquarantine, { params: { id } }));
   expect(view.quarantine).toBeNull();

@@ -39,7 +39,7 @@ const fullFigures = {
   power_limit_w: 450,
 };
 
-test('returns the figures of each GPU that the last heartbeat contained', async () => {
+test('returns the GPU figures of the last heartbeat', async () => {
   const rig = await addRig('rig-figures');
   expect(await rig.figures()).toEqual([]);
   const gpus = [
@@ -50,14 +50,14 @@ test('returns the figures of each GPU that the last heartbeat contained', async 
   expect(await rig.figures()).toEqual(gpus);
 });
 
-test("accepts a heartbeat of SimpleTuner's published agent, which has no figures of GPUs", async () => {
+test("returns no GPU figures after a heartbeat without any, as SimpleTuner's published agent sends", async () => {
   const rig = await addRig('rig-published');
   await rig.beat({ gpu_figures: [{ index: 0, ...fullFigures }] });
   expect((await rig.beat({ status: 'idle', current_job_id: null })).status).toBe(200);
   expect(await rig.figures()).toEqual([]);
 });
 
-test('accepts a heartbeat with invalid figures, and returns null for each of them', async () => {
+test('accepts a heartbeat with invalid GPU figures, and returns null for each of them', async () => {
   const rig = await addRig('rig-odd');
   const many = Array.from({ length: 5_000 }, (_, index) => ({ index, utilization: -1, power_w: '400' }));
   expect((await rig.beat({ gpu_figures: many })).status).toBe(200);

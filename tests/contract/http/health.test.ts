@@ -59,7 +59,7 @@ describe('GET /api/cloud/health', () => {
     },
   );
 
-  it('accepts a token with only queue.view', async () => {
+  it('serves health and system status to a token with only queue.view', async () => {
     const token = await tokenFor('watcher', ['queue.view']);
     expect((await get('/api/cloud/health', token)).status).toBe(200);
     expect((await get('/api/system/status', token)).status).toBe(200);
@@ -79,7 +79,7 @@ describe('GET /api/cloud/health', () => {
 });
 
 describe('GET /api/system/status', () => {
-  it('shows load and memory, and no allocation by default', async () => {
+  it('shows memory, and no GPU allocation by default', async () => {
     const status = SystemStatus.parse(await (await get('/api/system/status', server.adminToken)).json());
     expect(status.memory_percent).toBeGreaterThan(0);
     expect(status.memory_percent).toBeLessThanOrEqual(100);
@@ -116,7 +116,7 @@ describe('GET /api/system/status', () => {
     ]);
   });
 
-  it('names no workers to a token without admin.workers', async () => {
+  it('omits the workers from the GPU allocation for a token without admin.workers', async () => {
     const viewer = await tokenFor('viewer', ['queue.view']);
     const response = await get('/api/system/status?include_allocation=true', viewer);
     const { gpu_allocation: allocation } = SystemStatus.parse(await response.json());

@@ -25,8 +25,8 @@ afterEach(() => server.close());
 const put = async (key: string, body = key, offer: JobOffer = parent): Promise<void> => {
   expect((await upload(server.url, offer.token, key, { body })).status).toBe(200);
 };
-const complete = (offer: JobOffer = parent, isPending = false): Promise<Response> =>
-  rig.report(offer, 'completed', { uploads_pending: isPending });
+const complete = (offer: JobOffer = parent, hasPendingUploads = false): Promise<Response> =>
+  rig.report(offer, 'completed', { uploads_pending: hasPendingUploads });
 const submissionWithInput = (file: string, more: Partial<Submission> = {}): Submission => ({
   config: {},
   inputs: [{ name: 'lora', from: parent.jobId, file }],
@@ -36,7 +36,7 @@ const read = (offer: JobOffer, path: string, headers = {}): Promise<Response> =>
   upload(server.url, offer.token, path, { bucket: 'inputs', method: 'GET', headers });
 const detail = async (id: JobId) => valueOf(await server.admin.call(queueApi.get, { params: { id } }));
 const explain = async (id: JobId) => valueOf(await server.admin.call(queueApi.explain, { params: { id } }));
-const waitsFor = async (id: JobId): Promise<string | null> => (await explain(id)).summary;
+const waitingReason = async (id: JobId): Promise<string | null> => (await explain(id)).summary;
 /** Submits a job that takes this file, and returns its offer to the only worker, which must be idle. */
 async function offerChildWith(file: string): Promise<JobOffer> {
   await server.submit(submissionWithInput(file));
@@ -52,7 +52,7 @@ const refusalOf = async (body: Submission, client = server.admin): Promise<unkno
 };
 
 describe('the offer to a worker', () => {
-  test('lists the files of each input, which the token of the attempt can read, and no others', async () => {
+  test("lists the files of each input, and lets the attempt's token read exactly these files", async () => {
     await put('out/lora.safetensors', 'weights');
     await put('secret.txt');
     await complete();
@@ -71,8 +71,8 @@ describe('the offer to a worker', () => {
       'other/lora.safetensors',
     ])
       expect((await read(child, path)).status).toBe(404);
-    const isWritable = await upload(server.url, child.token, 'lora/x', { bucket: 'inputs', body: 'x' });
-    expect(isWritable.status).toBe(403);
+    const writeResponse = await upload(server.url, child.token, 'lora/x', { bucket: 'inputs', body: 'x' });
+    expect(writeResponse.status).toBe(403);
     await rig.report(child, 'failed', { exit_code: 1 });
     expect((await read(child, 'lora/lora.safetensors')).status).toBe(401);
   });
@@ -106,7 +106,7 @@ describe('the offer to a worker', () => {
     });
   });
 
-  test('offers the files of a failed parent to a job that starts after any end of its parent', async () => {
+  test('offers the files of a failed parent to a child that waits for any end of the parent', async () => {
     await put('checkpoint-100.pt');
     const child = await server.submit(submissionWithInput('checkpoint newest', { after_on: 'end' }));
     await rig.report(parent, 'failed', { exit_code: 1 });
@@ -116,15 +116,15 @@ describe('the offer to a worker', () => {
 });
 
 describe('a job that waits for input files', () => {
-  test('starts when its parent has uploaded all files', async () => {
+  test('starts a child when its parent has uploaded all files', async () => {
     const child = await server.submit(submissionWithInput('result'));
     await complete(parent, true);
-    expect(await waitsFor(child)).toBe('Waits for base, which is still uploading its files');
+    expect(await waitingReason(child)).toBe('Waits for base, which is still uploading its files');
     expect((await detail(child)).after?.parents).toMatchObject([
       { status: 'completed', done: false, trouble: 'is still uploading its files' },
     ]);
     await put('lora.safetensors');
-    expect(await waitsFor(child)).toContain('still uploading');
+    expect(await waitingReason(child)).toContain('still uploading');
     const headers = { 'x-upload-token': parent.token, 'content-type': 'application/json' };
     const body = JSON.stringify({ files: 0, bytes: 0 });
     const report = await fetch(server.url + storageApi.outstanding.path, { method: 'PUT', headers, body });
@@ -132,11 +132,11 @@ describe('a job that waits for input files', () => {
     expect((await rig.nextOffer()).jobId).toBe(child);
   });
 
-  test('stays pending with the reason when the parent gave up its uploads, and starts after a retry of the parent', async () => {
+  test("keeps a child pending when its parent's uploads were given up, and starts it after a retry of the parent", async () => {
     const child = await server.submit(submissionWithInput('result'));
     await complete(parent, true);
     await server.admin.call(artifactsApi.giveUp, { params: { id: parent.jobId } });
-    expect(await waitsFor(child)).toBe(
+    expect(await waitingReason(child)).toBe(
       'Waits for base, which has no final model (input lora). Retry that job, submit this one again with another file, or cancel it',
     );
     expect((await explain(child)).reasons[0]?.params).toMatchObject({ state: 'completed', files: 'missing' });
@@ -148,10 +148,10 @@ describe('a job that waits for input files', () => {
     expect((await rig.nextOffer()).jobId).toBe(child);
   });
 
-  test('starts when the trainer of the parent uploads the file after the parent has ended', async () => {
+  test('starts a child when its input file is uploaded after the end of the parent', async () => {
     const child = await server.submit(submissionWithInput('late.safetensors'));
     await complete();
-    expect(await waitsFor(child)).toContain('has no file late.safetensors');
+    expect(await waitingReason(child)).toContain('has no file late.safetensors');
     await put('late.safetensors');
     expect((await rig.nextOffer()).jobId).toBe(child);
   });
@@ -184,7 +184,7 @@ describe('a submission with inputs', () => {
     return adminClient(server.url, token);
   };
 
-  test('is refused when the user may not see the job of an input', async () => {
+  test('refuses a submission when the user may not see the job of an input', async () => {
     await put('lora.safetensors');
     await complete();
     const ada = await createClient('ada', ['queue.submit']);
@@ -207,7 +207,7 @@ describe('a submission with inputs', () => {
     [{ config: { lora: '{{inputs.lroa}}' } }, 'config_invalid', /no input with this name/],
     [{ config: { lora: ['{{ inputs. }}'] } }, 'config_invalid', /no input with this name/],
   ])(
-    'is refused with the inputs or config %j',
+    'refuses a submission with the inputs or config %j',
     async ({ file = 'result', name = 'lora', ...more }, code, fieldPattern) => {
       const inputs = [{ name, from: parent.jobId, file }];
       const [actualCode, field] = (await refusalOf({ config: {}, inputs, ...more })) as readonly [
@@ -218,7 +218,7 @@ describe('a submission with inputs', () => {
     },
   );
 
-  test('is refused with a repeated input name, and for a file whose name a trainer could expand', async () => {
+  test('refuses a repeated input name, and an input file whose name a trainer could expand', async () => {
     const [input] = submissionWithInput('result').inputs ?? [];
     if (input === undefined) throw new Error('no input');
     expect(await refusalOf({ config: {}, inputs: [input, input] })).toEqual(['invalid_request', 'inputs']);
@@ -230,7 +230,7 @@ describe('a submission with inputs', () => {
     ]);
   });
 
-  test('is refused when it continues from the checkpoint of another trainer, but may take its weights', async () => {
+  test("refuses to continue from another trainer's checkpoint, but accepts its weights", async () => {
     const kohya = {
       $trainer: 'kohya',
       script: 'sdxl_train_network.py',
@@ -255,7 +255,7 @@ describe('a submission with inputs', () => {
       expect(await server.admin.call(queueApi.submit, { body: accepted })).toMatchObject({ ok: true });
   });
 
-  test('takes the files again when it is a retry, and is refused when the parent was deleted', async () => {
+  test('offers a retry the same input files, and refuses a retry when the parent was deleted', async () => {
     await put('lora.safetensors');
     await complete();
     const child = await offerChildWith('result');

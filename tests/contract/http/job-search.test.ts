@@ -69,7 +69,7 @@ test.each([
   ['nine terms', { q: 'a b c d e f g h i' }, /8 terms/],
   ['a number as cursor of a sort by name', { sort: 'name', cursor: '12' }, /cursor/],
   ['an invalid cursor', { sort: 'name', cursor: 'W10' }, /cursor/],
-])('refuses a list with %s', async (_what, query, detailPattern) => {
+])('refuses a list of jobs with %s', async (_what, query, detailPattern) => {
   const answer = await server.admin.call(queueApi.list, { query: { ...query } as object });
   if (answer.ok || answer.failure.kind !== 'problem') throw new Error('the query was not refused');
   expect(answer.failure.problem).toMatchObject({
@@ -78,7 +78,7 @@ test.each([
   });
 });
 
-test('refuses the cursor of another sort', async () => {
+test('refuses a cursor from a list of jobs with another sort', async () => {
   const { next_cursor: cursor } = await list({ sort: 'name', limit: 1 });
   const answer = await server.admin.call(queueApi.list, {
     query: { sort: 'worker', limit: 1, ...(cursor !== null && { cursor }) },

@@ -1,4 +1,4 @@
-// Real curl and a real shell run the join commands. A shell script stands for the worker.
+// Real curl and a real shell run the join commands. A shell script replaces the worker program.
 import { spawn } from 'node:child_process';
 import { existsSync, writeFileSync } from 'node:fs';
 import { get } from 'node:http';
@@ -73,7 +73,7 @@ test('joins over TLS with a short command that passes the token in no argument o
   );
 });
 
-test('runs nothing when the server has another key', async () => {
+test('runs nothing when the key of the server does not match the pin', async () => {
   const server = await openServerWithPrograms();
   const { command } = await createJoinCommand(server);
   const otherIdentity = await makeIdentity();
@@ -84,7 +84,7 @@ test('runs nothing when the server has another key', async () => {
   expect(err).toMatch(/^curl: \(\d+\) .*public key/);
 });
 
-test('verifies the hash of the script in the command over plain HTTP', async () => {
+test('verifies the hash of the install script over plain HTTP', async () => {
   const server = await openServerWithPrograms({ config: { isSecure: false } });
   const { token, command } = await createJoinCommand(server, server.url);
   const { install } = valueOf(await server.admin.call(agentApi.manifest)).sha256;
@@ -95,14 +95,14 @@ test('verifies the hash of the script in the command over plain HTTP', async () 
   expect(err).toContain('does not match this command: nothing was done');
 });
 
-test('serves no script that installs something over plain HTTP', async () => {
+test('serves a join script that installs nothing over plain HTTP', async () => {
   const server = await openServerWithPrograms();
   const { out, err, isInstalled } = await runCommand(`curl -fsS ${server.url}/join | JOIN_TOKEN=tj_x sh -s`);
   expect([out, isInstalled]).toEqual(['', false]);
   expect(err).toContain('This address is not encrypted');
 });
 
-test('puts the public address into the script behind a proxy, and no pin of its own', async () => {
+test('puts the public address without a pin into the join script behind a proxy', async () => {
   const server = await openServerWithPrograms({
     config: {
       isSecure: false,
@@ -132,7 +132,7 @@ async function fetchText({ url }: TestServer, headers: Readonly<Record<string, s
   });
 }
 
-test('keeps the script out of caches, and reports a missing worker program', async () => {
+test('serves the join script with no-store, and returns program_not_built without worker programs', async () => {
   const server = await openServerWithPrograms();
   const { status, headers, body } = await callTls(`${networkUrl(server)}/join`);
   expect([status, headers['cache-control'], headers['content-type']]).toEqual([
@@ -148,7 +148,7 @@ test('keeps the script out of caches, and reports a missing worker program', asy
   });
 });
 
-test('returns a long command over TLS, too, in which a script can insert options of the worker', async () => {
+test('also returns a long join command over TLS, into which scripts can insert worker options', async () => {
   const server = await openServerWithPrograms();
   const { token, longCommand, shortCommand } = await createJoinCommand(server);
   const { sha256, join_path: path } = valueOf(await server.admin.call(agentApi.manifest));

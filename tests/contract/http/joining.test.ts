@@ -62,7 +62,7 @@ test('joins a machine as a worker with a join token', async () => {
 });
 
 describe('single use of a join token', () => {
-  test('returns the same answer for the same token, and refuses another one', async () => {
+  test('returns the same answer for a repeated join, and refuses a join with another worker token', async () => {
     const { id } = await server.createWorker({ name: 'rig-1' });
     const { join_token: joinToken } = await createJoinToken(id);
     const first = await join(joinToken, 'wt_mine');
@@ -127,7 +127,7 @@ describe('creating a join token', () => {
     expect([status, code]).toEqual([400, 'invalid_request']);
   });
 
-  test('refuses a join token to a token that may not change workers', async () => {
+  test('refuses to create a join token for a user who may not change workers', async () => {
     const { id } = await server.createWorker({ name: 'rig-1' });
     const body = { name: 'viewer', permissions: ['queue.view' as const] };
     const { token } = valueOf(await server.admin.call(tokensApi.create, { body }));
@@ -204,7 +204,7 @@ test('limits failed joins of an address, but accepts a valid join token from it'
 test.each([
   ['/api/join', 'join'],
   ['/api/workers/register', 'worker'],
-])("names the required token of %s when none or a user's token is sent", async (path, kind) => {
+])("names the token that %s requires when a request has none or a user's token", async (path, kind) => {
   const asBearer = { authorization: `Bearer ${server.adminToken}` };
   for (const [headers, status] of [[{}, 401] as const, [asBearer, 403] as const]) {
     const [actualStatus, { detail }] = await post(path, headers, {});
@@ -227,7 +227,7 @@ test('stores join tokens only as hashes', async () => {
   expect(databaseTexts.join('')).toContain(sha256(joinToken));
 });
 
-test('replaces a connected machine immediately when another one joins', async () => {
+test('disconnects the machine of a worker when another machine joins as that worker', async () => {
   const { id, token } = await server.createWorker({ name: 'rig-1' });
   const registerInstance = (header: string, instance: string) =>
     post(

@@ -39,7 +39,7 @@ const codeOf = async (response: Response): Promise<readonly [number, unknown]> =
 ];
 
 describe('reading a log', () => {
-  test('returns the last lines and the open line by default', async () => {
+  test('returns the last lines and the unfinished line of a log by default', async () => {
     const page = await read({ limit: 3 });
     expect(page.lines.map(({ line }) => line)).toEqual([997, 998, 999]);
     expect(page).toMatchObject({ total_lines: 1_000, open_line: '20%' });
@@ -55,14 +55,14 @@ describe('reading a log', () => {
     expect(all.map(({ line }) => line)).toEqual(texts.map((_, n) => n));
   });
 
-  test('shows the final state of progress bars, and cuts long lines', async () => {
+  test('shows the final state of progress bars in a log, and cuts long lines', async () => {
     const [first, bar, colouredLine] = textsOf(await read({ line: 0, limit: 3 }));
     expect([first, bar, colouredLine]).toEqual([texts[0], '49%|##    | loss=49', texts[2]]);
     expect((await read({ limit: 1 })).lines).toMatchObject([{ text: 'x'.repeat(16_384), is_cut: true }]);
   });
 
   test.each(['limit=0', 'limit=2001', 'limit=x', 'line=-1', 'line=1.5', 'line=1e99', 'attempt=0'])(
-    'refuses to read with ?%s',
+    'refuses to read a log with ?%s',
     async query => {
       expect(await codeOf(await get(`?${query}`))).toEqual([400, 'invalid_request']);
     },
@@ -70,7 +70,7 @@ describe('reading a log', () => {
 });
 
 describe('searching a log', () => {
-  test('finds lines regardless of case and colours, and counts all matches', async () => {
+  test('finds log lines regardless of case and colours, and counts all matches', async () => {
     expect(await search({ q: 'GRÜSSE' })).toMatchObject({ total_matches: 1, matches: [{ line: 0 }] });
     expect(await search({ q: 'STEP 1 LOSS' })).toMatchObject({ total_matches: 1, matches: [{ line: 2 }] });
     const page = await search({ q: 'step 1', line: 100, limit: 2 });
@@ -79,21 +79,21 @@ describe('searching a log', () => {
     expect(await search({ q: 'step 1', line: 2 ** 50 })).toMatchObject({ matches: [], total_matches: 111 });
   });
 
-  test('finds neither overwritten text nor the open line', async () => {
+  test('finds neither overwritten text nor the unfinished line of a log', async () => {
     expect(await search({ q: 'loss=48' })).toMatchObject({ matches: [], total_matches: 0 });
     expect(await search({ q: '20%' })).toMatchObject({ total_matches: 0 });
     expect(await search({ q: 'loss=49' })).toMatchObject({ total_matches: 1 });
   });
 
   test.each(['', 'q=', `q=${'x'.repeat(201)}`, 'q=a&limit=0', 'q=a&limit=1001', 'q=a&line=x'])(
-    'refuses to search with ?%s',
+    'refuses to search a log with ?%s',
     async query => {
       expect(await codeOf(await get(`/search?${query}`))).toEqual([400, 'invalid_request']);
     },
   );
 });
 
-test('downloads all lines as a file with final progress bars', async () => {
+test('downloads a log as a file with the final state of progress bars', async () => {
   const answer = await get('/text');
   expect(Object.fromEntries(answer.headers)).toMatchObject({
     'content-type': 'text/plain; charset=utf-8',
@@ -105,7 +105,7 @@ test('downloads all lines as a file with final progress bars', async () => {
   expect((await answer.text()).split('\n')).toEqual([first, '49%|##    | loss=49', ...others, '20%']);
 });
 
-// Starts a download that is never read; its connection stays open until the test ends. Resolves with its status.
+// Starts a download and never reads it. The connection stays open until the test ends. Resolves with the status.
 const openUnread = (id: string): Promise<number | undefined> =>
   new Promise((resolve, reject) => {
     const headers = { authorization: `Bearer ${server.adminToken}` };
@@ -115,7 +115,7 @@ const openUnread = (id: string): Promise<number | undefined> =>
     onTestFinished(() => void outgoing.once('error', () => {}).destroy());
   });
 
-test('limits unread downloads per token', async () => {
+test('limits unread log downloads to 8 per token', async () => {
   const other = await openRig(server, 'rig-long');
   const longJob = await startJob(server, other);
   await createShipper(server.url, other, longJob).print(`${'x'.repeat(4_095)}\n`.repeat(4_000), true);
@@ -138,7 +138,7 @@ describe('missing logs', () => {
     return [firstAnswer?.status, firstAnswer?.code, firstAnswer?.detail];
   };
 
-  test('returns an empty page without attempts for a log that has not begun, if the client asks for it', async () => {
+  test('returns an empty page for a log that has not begun when the query has or_empty', async () => {
     const readOrEmpty = async (id: string) =>
       server.admin.call(logsApi.read, { params: { id: JobId.parse(id) }, query: { or_empty: 'true' } });
     const pendingJob = await server.submit({ config: {}, worker_labels: { no: 'such' } });

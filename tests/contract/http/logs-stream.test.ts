@@ -32,7 +32,7 @@ const lineNumbers = (stream: Awaited<ReturnType<typeof follow>>): readonly numbe
 const range = (end: number, from = 0): readonly number[] =>
   Array.from({ length: end - from }, (_, n) => from + n);
 
-test('streams existing and new lines once each, and the end', async () => {
+test('streams each existing and new log line once, and then the end event', async () => {
   const { job, shipper } = await startLoggedJob();
   await shipper.print('0\n1\n2\n');
   const stream = await follow(job.jobId, '?line=0');
@@ -46,7 +46,7 @@ test('streams existing and new lines once each, and the end', async () => {
   expect(stream.events.at(-1)).toEqual({ id: 41, event: { type: 'end', next_attempt: null } });
 });
 
-test('starts with new lines by default, and sends the open line', async () => {
+test('starts a log stream with new lines by default, and sends the unfinished line', async () => {
   const { job, shipper } = await startLoggedJob();
   await shipper.print('old\n\r10%');
   const stream = await follow(job.jobId);
@@ -75,7 +75,7 @@ test('sends an updated progress bar only a few times per second', async () => {
   expect(stream.events.length).toBeLessThanOrEqual(2 + 4 * seconds);
 });
 
-test('continues after Last-Event-ID, regardless of the query', async () => {
+test('continues a log stream after Last-Event-ID, regardless of the query', async () => {
   const { job, shipper } = await startLoggedJob();
   await shipper.print(`${range(5_000).join('\n')}\n`);
   const first = await follow(job.jobId, '?line=0');
@@ -89,14 +89,17 @@ test('continues after Last-Event-ID, regardless of the query', async () => {
   expect(lineNumbers(resumed)).toEqual(range(5_001, id));
 });
 
-test.each(['-1', 'abc', '1e3', '9'.repeat(16), '1, 2'])('refuses the Last-Event-ID "%s"', async id => {
-  const { job, shipper } = await startLoggedJob();
-  await shipper.print('0\n');
-  const { response } = await follow(job.jobId, '', { 'last-event-id': id });
-  expect(response.status).toBe(400);
-});
+test.each(['-1', 'abc', '1e3', '9'.repeat(16), '1, 2'])(
+  'refuses the Last-Event-ID "%s" for a log stream',
+  async id => {
+    const { job, shipper } = await startLoggedJob();
+    await shipper.print('0\n');
+    const { response } = await follow(job.jobId, '', { 'last-event-id': id });
+    expect(response.status).toBe(400);
+  },
+);
 
-test('sends everything to a slow reader without buffering it all', async () => {
+test('sends every line to a slow reader of a log that is larger than the buffers of the server', async () => {
   const { job, shipper } = await startLoggedJob();
   const line = 'ä'.repeat(100);
   const stream = await follow(job.jobId, '?line=0').catch(() => null);
@@ -127,7 +130,7 @@ test('names the next attempt at the end of a log', async () => {
   expect(stream.events.at(-1)?.event).toEqual({ type: 'end', next_attempt: 2 });
 });
 
-test('ends the stream of a lost worker some time after its attempt', async () => {
+test('ends a log stream two minutes after the attempt when the last chunk never arrives', async () => {
   let aheadMs = 0;
   const clock = { ...systemClock, wall: () => Date.now() + aheadMs };
   const laterServer = await startTestServer({ clock });
@@ -146,7 +149,7 @@ test('ends the stream of a lost worker some time after its attempt', async () =>
   expect((await readLog(laterServer, job.jobId)).is_complete).toBe(true);
 });
 
-test("ends the stream when the job is deleted or the reader's token is revoked", async () => {
+test("ends a log stream when the job is deleted or the reader's token is revoked", async () => {
   const { job, shipper, rig } = await startLoggedJob();
   await shipper.print('0\n');
   const tokenView = valueOf(

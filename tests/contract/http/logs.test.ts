@@ -13,7 +13,7 @@ let server: TestServer;
 let rig: Rig;
 let job: JobOffer;
 let shipper: Shipper;
-// Lead of the server's wall clock, in ms.
+// Milliseconds by which the server's wall clock is ahead.
 let skewMs = 0;
 beforeEach(async () => {
   skewMs = 0;
@@ -92,7 +92,7 @@ describe('shipping a chunk of a log', () => {
     expect(sizes()).toEqual(before);
   });
 
-  test('adds a note for a gap before the chunk', async () => {
+  test('adds a note to the log when bytes before a chunk were lost', async () => {
     await shipper.ship({ to: 3, text: 'cut' });
     expect(await shipper.ship({ after: 3, from: 1_003, to: 1_008, text: 'next\n' })).toBe(1_008);
     expect((await read()).lines.map(({ text, note }) => [text, note])).toEqual([
@@ -102,7 +102,7 @@ describe('shipping a chunk of a log', () => {
     ]);
   });
 
-  test('ends the log with the last chunk, and ignores later ones', async () => {
+  test('ends the log with the last chunk, and ignores later chunks', async () => {
     await shipper.ship({ to: 4, text: 'done', is_last: true });
     expect(await shipper.ship({ after: 4, from: 4, to: 9, text: 'more\n' })).toBe(4);
     expect(await read()).toMatchObject({
@@ -113,13 +113,13 @@ describe('shipping a chunk of a log', () => {
     });
   });
 
-  test('accepts empty chunks of overwritten text and of the end', async () => {
+  test('accepts chunks without text, for overwritten output and for the end of the log', async () => {
     expect(await shipper.ship({ to: 500 })).toBe(500);
     expect(await shipper.ship({ after: 500, from: 500, to: 500, is_last: true })).toBe(500);
     expect(await read()).toMatchObject({ lines: [], total_lines: 0, is_complete: true });
   });
 
-  test('removes terminal control characters except colours', async () => {
+  test('removes terminal control characters except colours from a log', async () => {
     await shipper.ship({ to: 20, text: 'a\u0000b\u0007c\u009b1m\td\u001b[31me\ud83d\r\nnext' });
     expect(textsOf(await read())).toEqual(['a\ufffdb\ufffdc\ufffd1m\td\u001b[31me\ufffd']);
   });

@@ -19,7 +19,7 @@ async function readMetrics(
   return new Map(lines.map(line => [line.slice(0, line.lastIndexOf(' ')), Number(line.split(' ').at(-1))]));
 }
 
-test('reports figures of the fleet, the calls and the process', async () => {
+test('reports metrics of the fleet, of HTTP calls and of the process', async () => {
   const server = await openServer();
   await server.createWorker({ name: 'rig-1' });
   await server.submit({ config: {} });

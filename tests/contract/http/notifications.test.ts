@@ -41,7 +41,7 @@ test('creates, renames and deletes a channel, and shows only the host of its tar
   expect(valueOf(await admin.call(notificationsApi.listChannels)).channels).toEqual([]);
 });
 
-test('refuses a second channel of the same name', async () => {
+test('refuses a second channel with the same name', async () => {
   const { create } = await openServer();
   valueOf(await create('team'));
   expect(await create('team')).toMatchObject({ ok: false, failure: { problem: { code: 'name_taken' } } });
@@ -61,7 +61,7 @@ test.each([
   });
 });
 
-test('creates, replaces and deletes a rule, and deletes it together with its channel', async () => {
+test('creates, replaces and deletes a rule, and deletes the rules of a deleted channel', async () => {
   const { admin, create } = await openServer();
   const { channel_id } = valueOf(await create('team'));
   const body = { channel_id, events: ['job_failed' as const] };

@@ -52,7 +52,7 @@ const oddValues: readonly string[] = [
 const send = (row: Call, value: string): Promise<RawAnswer> =>
   sendRaw(server.url, {
     method: row.method,
-    // Cut the values, so that together they do not exceed the limit for headers.
+    // The path can contain the value twice, so cut the second one to stay below the limit for headers.
     path: row.path.replaceAll(/:[a-z_]+/g, () => value).replace(/\*[a-z_]+/, () => value.slice(0, 3_000)),
     headers: [
       row.authority === 'worker'
@@ -68,7 +68,7 @@ const send = (row: Call, value: string): Promise<RawAnswer> =>
 // Returns true for a value that looks odd but is a valid name.
 const isPlain = (value: string): boolean => /^[\w-]{1,64}$/.test(value);
 
-// Returns true when the refusal concerns the path, because a missing body is refused too.
+// Returns true when the refusal is about the path. A refusal of only the body would hide an accepted path.
 function isRefused(row: Call, value: string, { status, code, text }: RawAnswer): boolean {
   if (status === 404) return code !== null;
   // A valid bucket name refers to a job that this token does not own.
@@ -90,7 +90,7 @@ function isRefused(row: Call, value: string, { status, code, text }: RawAnswer):
   );
 }
 
-test('covers every path that has parameters, with one tested parameter each', () => {
+test('finds the calls with path parameters: one each, or two when one is a wildcard', () => {
   expect(callsWithParameters.length).toBeGreaterThan(20);
   for (const { path } of callsWithParameters)
     expect(path.match(/[:*][a-z_]+/g)).toHaveLength(path.includes('*') ? 2 : 1);

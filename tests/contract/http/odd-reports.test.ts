@@ -77,7 +77,7 @@ describe('calls of a worker about another worker or its job', () => {
         status: 403,
         code: 'not_your_worker',
       });
-    // The worker claims falsely that it runs the job. The answer corrects it, and nothing changes.
+    // The other worker falsely claims to run the job. The answer makes it abandon the job, and the job does not change.
     const claim = { protocol: 2, persistent: true, gpu_count: 0, current_job_id: job };
     expect(JSON.parse((await other.post('/api/workers/register', claim)).text)).toMatchObject({
       resume_job: null,
@@ -108,7 +108,7 @@ describe('calls of a worker about another worker or its job', () => {
       });
   });
 
-  test('limits the audit rows of these refusals, and still serves the worker', async () => {
+  test('audits at most 30 refused calls of a worker, and still serves its valid calls', async () => {
     const [owner, other] = [await addRig('b-1'), await addRig('b-2')];
     for (let n = 0; n < 200; n += 1)
       expect((await other.post('/api/workers/heartbeat', { worker_id: owner.id })).status).toBe(403);
@@ -143,7 +143,7 @@ const strangeProgress: readonly (readonly [what: string, progress: string])[] = 
 
 describe('unusable values in reports', () => {
   test.each(strangeProgress)(
-    'refuses or drops the progress %s, and the job continues',
+    'refuses or drops the reported progress %s, and keeps the job running',
     async (_what, progress) => {
       const name = `c-${strangeProgress.findIndex(([, text]) => text === progress)}`;
       const rig = await addRig(name);
@@ -185,7 +185,7 @@ describe('unusable values in reports', () => {
     '{}',
     '""',
     '"COMPLETED"',
-  ])('refuses the status %s and changes nothing', async status => {
+  ])('refuses a report with the job status %s, and changes nothing', async status => {
     const name = `d-${status.replaceAll(/\W/g, '') || 'none'}-${status.length}`;
     const rig = await addRig(name);
     const job = await runOn(rig, name);

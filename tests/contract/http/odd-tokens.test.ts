@@ -119,7 +119,7 @@ test.each([
   expect(await sendBytes(server.url, request(`${prefix}${'x'.repeat(40_000)}`))).toMatch(/^HTTP\/1\.1 431 /);
 });
 
-test('audits tried tokens only by the start of their hash', async () => {
+test('audits invalid tokens only by the start of their hash', async () => {
   const entries = [];
   for (let offset = 0; ; offset += 500) {
     const query = { event_type: 'auth.*', limit: 500, offset };

@@ -42,7 +42,7 @@ afterAll(() => server.close());
 const operationOf = ({ method, path }: Call) =>
   document.paths[path.replaceAll(/[:*](\w+)/g, '{$1}')]?.[method.toLowerCase()];
 
-test('answers 304 without a body to a client that has the document', async () => {
+test('answers 304 without a body to a client that has the current OpenAPI document', async () => {
   const url = `${server.url}/openapi.json`;
   const first = await fetch(url);
   const etag = first.headers.get('etag') ?? '';
@@ -52,7 +52,7 @@ test('answers 304 without a body to a client that has the document', async () =>
   expect(await revalidate(url, etag)).toEqual([etag, 304, 0]);
 });
 
-test('describes exactly the mounted calls', () => {
+test('describes exactly the mounted calls in the OpenAPI document', () => {
   const documented = Object.entries(document.paths).flatMap(([path, operations]) =>
     Object.keys(operations).map(method => `${method.toUpperCase()} ${path}`),
   );
@@ -82,12 +82,12 @@ test.each(rows.map(row => [`${row.method} ${row.path}`, row] as const))(
   },
 );
 
-test('gives each operation a unique id', () => {
+test('gives each operation of the OpenAPI document a unique id', () => {
   const names = rows.map(row => operationOf(row)?.operationId);
   expect(new Set(names).size).toBe(rows.length);
 });
 
-test('defines every schema and response that it refers to', () => {
+test('defines every schema and response that the OpenAPI document refers to', () => {
   const references = [...text.matchAll(/"\$ref":"#\/components\/(\w+)\/(\w+)"/g)];
   expect(references.length).toBeGreaterThan(20);
   expect(text.match(/"\$ref"/g)).toHaveLength(references.length);

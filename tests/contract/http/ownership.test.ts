@@ -25,7 +25,7 @@ beforeAll(async () => {
 });
 afterAll(() => server.close());
 
-// Creates a user. Without `held`, the token has the default permissions.
+// Creates a user. Without `permissions`, the token has the default ones.
 async function createUser(name: string, permissions?: readonly Permission[]): Promise<ApiUser> {
   const body = { name, ...(permissions && { permissions: [...permissions] }) };
   const { token } = valueOf(await server.admin.call(tokensApi.create, { body }));
@@ -76,7 +76,7 @@ describe('calls that need a permission of the queue', () => {
 
 describe('calls for one job', () => {
   test.each(callsWithRule('job'))(
-    "answers another user's job like an unknown one in %s",
+    "answers %s for another user's job as if the job did not exist",
     async (_name, row) => {
       const id = await submit(alice);
       const [foreign, none] = [await callFor(row, bob, id), await callFor(row, bob, 'j_none')];
@@ -95,7 +95,7 @@ describe('calls for one job', () => {
     },
   );
 
-  test.each(callsWithRule('job'))('allows %s for a job of the token itself', async (_name, row) => {
+  test.each(callsWithRule('job'))("allows %s for the token's own jobs", async (_name, row) => {
     const id = await submit(alice);
     if (row === queueApi.remove || row === queueApi.retry)
       valueOf(await alice.client.call(queueApi.cancel, { params: { id } }));
@@ -129,12 +129,11 @@ describe('calls for one job', () => {
 });
 
 describe('calls about several jobs', () => {
-  // Skip dataset versions, which are found by id. The dataset tests check what other users see of them.
-  // Config values need the ids of jobs, and have a test below.
-  const others: readonly Call[] = [eventsApi.stream, datasetsApi.pin, queueApi.configValues];
-  const filteredCalls = callsWithRule('filtered').filter(([, row]) => !others.includes(row));
+  // These calls have tests of their own: dataset versions in datasets.test.ts, the others below.
+  const testedElsewhere: readonly Call[] = [eventsApi.stream, datasetsApi.pin, queueApi.configValues];
+  const filteredCalls = callsWithRule('filtered').filter(([, row]) => !testedElsewhere.includes(row));
 
-  test('omits config values of the jobs of others, also when their ids are given', async () => {
+  test("omits the config values of other users' jobs, even when the query names these jobs", async () => {
     const [alicesJob, own] = [
       await submit(alice, { config: { trainer: 'selftest', rate: 1 } }),
       await submit(bob, { config: { trainer: 'selftest', rate: 2 } }),
@@ -156,7 +155,7 @@ describe('calls about several jobs', () => {
     expect(keys).toEqual(['rate']);
   });
 
-  test.each(filteredCalls)('omits the jobs of others in %s', async (_name, row) => {
+  test.each(filteredCalls)("omits other users' jobs from %s", async (_name, row) => {
     const id = await submit(alice, { gpu_vram_gb: 9_999 });
     const limits = { approval_required_for: ['alice', 'bob'] };
     valueOf(await server.admin.call(queueApi.limit, { body: limits }));
@@ -200,7 +199,7 @@ describe('calls about several jobs', () => {
     expect(page.counts).toMatchObject({ total: 0, by_status: {} });
   });
 
-  test('counts own jobs, and returns their positions in the whole queue', async () => {
+  test('counts only own jobs, and returns their positions in the whole queue', async () => {
     const freshServer = await startTestServer();
     onTestFinished(() => freshServer.close());
     const ownPermissionsBody = { permissions: [...ownPermissions] };
@@ -224,7 +223,7 @@ describe('calls about several jobs', () => {
 });
 
 describe('event stream of a token with .own permissions', () => {
-  test('hides events about other jobs behind their numbers', async () => {
+  test("replaces events about other users' jobs by hidden events with the same numbers", async () => {
     const watch = await watchEvents(server.url, bob.token);
     onTestFinished(() => watch.close());
     const foreign = await submit(alice);
@@ -251,7 +250,7 @@ describe('event stream of a token with .own permissions', () => {
     expect(seqs).toEqual(seqs.map((_seq, index) => (seqs[0] ?? 0) + index));
   });
 
-  test('replays events by the same rule, and shows workers to those who may list them', async () => {
+  test("hides other users' jobs in replayed events, and shows workers to users with admin.workers", async () => {
     const ops = await createUser('ops', ['queue.view.own', 'admin.workers']);
     const before = valueOf(await server.admin.call(queueApi.list)).as_of_seq;
     await submit(alice);
@@ -281,7 +280,7 @@ describe('permissions of a new token', () => {
     expect(tokens.find(({ name }) => name === 'newcomer')?.permissions).toEqual([...ownPermissions]);
   });
 
-  test('lets a full permission grant its .own form, but not the reverse', async () => {
+  test('allows a full permission to grant its .own form, but not the reverse', async () => {
     const limited = await createUser('limited', ['admin.tokens', 'queue.view.own']);
     const full = await createUser('full', ['admin.tokens', 'queue.view']);
     const create = ({ client }: ApiUser, name: string, permission: Permission) =>

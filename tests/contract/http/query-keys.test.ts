@@ -49,7 +49,7 @@ test.each(
 )('refuses an unknown query key for %s', async (_name, row) => {
   const url = urlOf(server.url, row.path, { id: 'x' }, { no_such_key: '1' });
   const response = await fetch(url, { method: row.method });
-  // The answer may contain further errors, such as that the session of this page is missing.
+  // The answer may contain further errors, such as a missing field of the body.
   const body: unknown = await response.json();
   expect([response.status, Problem.parse(body).errors.map(({ field }) => field)]).toEqual([
     400,

@@ -44,7 +44,7 @@ const newestSeq = async (): Promise<number> => (await list({ limit: 1 })).as_of_
 const list = async (query: object) => valueOf(await server.admin.call(queueApi.list, { query }));
 
 describe('invalid input of queue calls', () => {
-  test.each<readonly [what: string, path: string, sent: RequestOptions, says: RegExp]>([
+  test.each<readonly [what: string, path: string, request: RequestOptions, detail: RegExp]>([
     ['a negative limit', '/api/queue/concurrency', { body: { max_concurrent: -1 } }, /max_concurrent/],
     ['a fractional limit', '/api/queue/concurrency', { body: { max_concurrent: 1.5 } }, /max_concurrent/],
     [
@@ -93,7 +93,7 @@ describe('invalid input of queue calls', () => {
     ['an invalid "blocked"', '/api/queue?blocked=perhaps', { method: 'GET' }, /blocked/],
     ['a text of 201 characters', `/api/queue?q=${'x'.repeat(201)}`, { method: 'GET' }, /q/],
     ['a worker id with a path in it', '/api/queue?worker_id=..%2f', { method: 'GET' }, /worker_id/],
-  ])('refuses %s with a field name, and changes nothing', async (_what, path, options, detailPattern) => {
+  ])('refuses %s, names the field, and changes nothing', async (_what, path, options, detailPattern) => {
     const before = await newestSeq();
     const { status, code, detail } = await send(path, options);
     expect([status, code]).toEqual([400, 'invalid_request']);
@@ -114,14 +114,14 @@ describe('invalid input of queue calls', () => {
     });
   });
 
-  test('does not read the name of a queue call as a job id', async () => {
+  test('does not take the name of a queue call for a job id', async () => {
     for (const word of ['status', 'stats', 'me', 'concurrency', 'waiting'])
       expect(await send(`/api/queue/${word}`, { method: 'GET' })).toMatchObject({ status: 200 });
   });
 });
 
 describe('header Idempotency-Key', () => {
-  test('returns the same job for equal requests in any key order', async () => {
+  test('returns the same job for a repeated idempotency key, with JSON keys in any order', async () => {
     const key = { 'idempotency-key': 'nightly-1' };
     const first = await submit({ config: { a: 1, b: { c: 2, d: [1, 2] } }, priority: 'high' }, key);
     const repeated = await submit({ priority: 20, config: { b: { d: [1, 2], c: 2 }, a: 1 } }, key);
@@ -134,7 +134,7 @@ describe('header Idempotency-Key', () => {
     ['another config', { config: { a: 2 } }],
     ['lists in another order', { config: { a: [2, 1] } }],
     ['another priority', { config: { a: [1, 2] }, priority: 11 }],
-  ])('refuses a used key with %s', async (action, body) => {
+  ])('refuses a used idempotency key with %s', async (action, body) => {
     const key = { 'idempotency-key': `other-${action.replaceAll(' ', '-')}` };
     expect((await submit({ config: { a: [1, 2] } }, key)).status).toBe(200);
     const before = await newestSeq();
@@ -142,7 +142,7 @@ describe('header Idempotency-Key', () => {
     expect(await newestSeq()).toBe(before);
   });
 
-  test('treats the key in the header and in the body as the same', async () => {
+  test('treats an idempotency key in the header like one in the body', async () => {
     const first = await submit({ idempotency_key: 'both' });
     const repeat = { ...first, idempotent_hit: true };
     expect(await submit({}, { 'idempotency-key': 'both' })).toEqual(repeat);
@@ -163,14 +163,14 @@ describe('header Idempotency-Key', () => {
     expect(await newestSeq()).toBe(before);
   });
 
-  test('accepts a key of 255 printable characters', async () => {
+  test('accepts an idempotency key of 255 printable characters', async () => {
     const key = { 'idempotency-key': `x${'!~'.repeat(127)}` };
     const first = await submit({}, key);
     expect(await submit({}, key)).toEqual({ ...first, idempotent_hit: true });
   });
 });
 
-test('refuses to delete a running job, and deletes an ended one', async () => {
+test('refuses to delete or retry a running or pending job, and deletes an ended one', async () => {
   const to = await startTestServer();
   onTestFinished(() => to.close());
   const { id, token } = await to.createWorker({ name: 'rig' });
@@ -232,7 +232,7 @@ test('returns the events of one job newest first, without addresses', async () =
   expect(await get(`/api/queue/${job}/events?limit=501`)).toMatchObject({ status: 400 });
 });
 
-test('pages through 120 jobs by cursor once each while jobs are added and deleted', async () => {
+test('returns each of 120 jobs once across pages while jobs are added and deleted', async () => {
   const add = (config_name: string) => server.submit({ config: {}, config_name, gpu_count: 777 });
   const jobs = await Promise.all(Array.from({ length: 120 }, () => add('walk')));
   const listedIds: string[] = [];

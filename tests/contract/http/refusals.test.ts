@@ -57,7 +57,7 @@ test('audits a failed sign-in, but not a call without any token', async () => {
 });
 
 test('limits failed calls of an address, but accepts a valid token from it', async () => {
-  // The limit's clock stands still. Otherwise, it allows one more try each second.
+  // The clock of the limit stands still, because the limit allows one more try each second.
   const server = await openServer(createFailureLimit(() => 0));
   const statuses = new Map<number, number>();
   for (let n = 0; n < 200; n += 1) {
@@ -79,7 +79,7 @@ test('limits a token to a hundred open streams', async () => {
   const controller = new AbortController();
   onTestFinished(() => controller.abort());
   const open = () => fetch(`${server.url}/api/events`, { headers, signal: controller.signal });
-  // The hundredth stream is already open: that of the test server itself.
+  // The test server already has one open stream of its own.
   const streams = await Promise.all(Array.from({ length: 99 }, open));
   expect(streams.map(({ status }) => status)).toEqual(Array.from({ length: 99 }, () => 200));
   const response = await open();

@@ -145,7 +145,7 @@ test('adds the request id to log lines until the response is sent, and not to la
 });
 
 describe('request id in log lines', () => {
-  test('logs the request that submitted each of many concurrent jobs', async () => {
+  test('logs each of many concurrent submissions with its own request id', async () => {
     const { server, lines } = await start();
     const ids = Array.from({ length: 20 }, (_, n) => `request-${n}`);
     const answers = await Promise.all(ids.map(id => submit(server, id)));
@@ -158,7 +158,7 @@ describe('request id in log lines', () => {
       expect(linesByRequest.get(id)).toMatchObject({ level: 'info', job_id: jobs[n], by: 'admin' });
   });
 
-  test('logs job, worker and attempt from dispatch to the end, and refused reports', async () => {
+  test('logs the ids of job, worker and attempt from dispatch to the end, and in refused reports', async () => {
     const { server, lines } = await start();
     const agent = new Agent({ keepAlive: true });
     onTestFinished(() => agent.destroy());
@@ -192,7 +192,7 @@ describe('request id in log lines', () => {
     expect(server.log.join('')).not.toContain('canary');
   });
 
-  test('logs each request without its query when that is enabled', async () => {
+  test('logs each request without its query when request logging is enabled', async () => {
     const { server, lines } = await start({ logRequests: true });
     await fetch(`${server.url}/nowhere?secret=canary`, { headers: { 'x-request-id': 'one' } });
     await submit(server, 'two', {});

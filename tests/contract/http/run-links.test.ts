@@ -55,7 +55,7 @@ describe('links of a job to experiment trackers', () => {
     await report('completed');
   });
 
-  test('sends an event for a new link once', async () => {
+  test('sends one event for a link that several reports repeat', async () => {
     const { id, report } = await startOfferedJob();
     for (let n = 0; n < 3; n += 1) await report('running', { links: [wandb] });
     await report('completed');

@@ -61,7 +61,7 @@ const keysOfFirst = [
 const keysOfSecond = ['sample_e000003_02_20240101123456.png', 'samples/1713012345678__000000150_1.jpg'];
 
 describe('the list of samples', () => {
-  test('lists the samples of all jobs newest first, and leaves out other files', async () => {
+  test('lists the samples of all jobs newest first, and omits other files', async () => {
     const { samples, next_cursor: next } = await list();
     expect(samples.map(({ key }) => key)).toEqual([...keysOfSecond, ...keysOfFirst]);
     expect(next).toBeNull();
@@ -87,7 +87,7 @@ describe('the list of samples', () => {
     expect(await keysOf({ job: 'j_unknown' })).toEqual([]);
   });
 
-  test('lists the samples of a range of steps, which leaves out samples without a step', async () => {
+  test('lists the samples in a range of steps, and omits samples without a step', async () => {
     expect(await keysOf({ from_step: '150' })).toEqual([keysOfSecond[1], keysOfFirst[1]]);
     expect(await keysOf({ to_step: '150' })).toEqual([keysOfSecond[1], keysOfFirst[2]]);
     expect(await keysOf({ from_step: '101', to_step: '149' })).toEqual([]);
@@ -117,7 +117,7 @@ describe('the list of samples', () => {
     ['a limit above 500', { limit: '501' }],
     ['a cursor that is a word', { cursor: 'next' }],
     ['a negative cursor', { cursor: '-1' }],
-  ])('refuses a query with %s', async (_what, query) => {
+  ])('refuses a query for samples with %s', async (_what, query) => {
     expect((await request(query)).status).toBe(400);
   });
 });

@@ -159,7 +159,7 @@ test.each([
   ],
   ['curl/8.11.0', 'curl 8'],
   ['\u00ff<script>alert(1)</script>', null],
-])('shows the User-Agent %j as %j', async (agent, device) => {
+])('shows the session of the User-Agent %j with the device %j', async (agent, device) => {
   const server = await openServer();
   await signIn(server, server.adminToken, agent);
   expect(await sessionsOf(server)).toMatchObject([{ device }]);

@@ -80,7 +80,7 @@ async function follow(cookie: string) {
 }
 
 describe('signing in', () => {
-  test('returns a cookie that no script and no other site can use', async () => {
+  test('signs in with a cookie that scripts and other sites cannot use', async () => {
     const answer = await signIn({ token: server.adminToken });
     expect(answer).toMatchObject({ status: 200, body: { user: 'admin' } });
     expect(answer.cookie).toMatch(/^trainyard_session=ts_[\w-]{43}; /);
@@ -143,7 +143,7 @@ describe('signing in', () => {
 });
 
 describe('sessions', () => {
-  test('allows the calls for which the user of the session has the permission, and returns the user', async () => {
+  test('allows the calls that the user of the session may make, and returns the user', async () => {
     const cookie = cookieOf(await signIn({ token: server.adminToken }));
     expect(await request('GET', '/api/queue', { cookie })).toMatchObject({ status: 200 });
     expect(await request('GET', '/api/session', { cookie })).toMatchObject({ body: { user: 'admin' } });
@@ -155,7 +155,7 @@ describe('sessions', () => {
     });
   });
 
-  test('refuses changes from a page of another site, or without an origin', async () => {
+  test('refuses changes by a session from a page of another site or without an origin', async () => {
     const cookie = cookieOf(await signIn({ token: server.adminToken }));
     const crossSiteHeaders: readonly Headers[] = [
       { origin: 'https://evil.example' },
@@ -173,7 +173,7 @@ describe('sessions', () => {
     });
   });
 
-  test('invalidates the cookie when its user signs out', async () => {
+  test('invalidates the session cookie when the user signs out', async () => {
     const cookie = cookieOf(await signIn({ token: server.adminToken }));
     const signOutResponse = await request('DELETE', '/api/session', { cookie, ...fromPanel() });
     expect(signOutResponse).toMatchObject({ status: 200, body: { user: null } });
@@ -182,7 +182,7 @@ describe('sessions', () => {
     expect(await request('GET', '/api/session', { cookie })).toMatchObject({ body: { user: null } });
   });
 
-  test('ends the streams of a session when its user signs out, and no others', async () => {
+  test('ends only the streams of a session when its user signs out', async () => {
     const [firstSignIn, secondSignIn] = [
       await signIn({ token: server.adminToken }),
       await signIn({ token: server.adminToken }),

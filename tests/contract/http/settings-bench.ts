@@ -5,7 +5,7 @@ import { auditApi, eventsApi } from '../../../protocol/admin-api.ts';
 import { settingsApi, type SettingsView } from '../../../protocol/settings-api.ts';
 import { startTestServer, type TestServer, type TestServerOptions, valueOf } from '../../support/server.ts';
 
-/** A loopback address that stands for the address of the server in a network. */
+/** A loopback address that represents the address of the server in a network. */
 export const networkHost = '127.0.0.2';
 
 export async function openServer(options: TestServerOptions = {}): Promise<TestServer> {
@@ -25,7 +25,7 @@ interface Answer {
   readonly body: Readonly<Record<string, unknown>>;
 }
 
-// Changes the settings with any body and headers, at any URL.
+// Sends a change of the settings with any body and headers, to any URL.
 export async function patchSettings(
   server: TestServer,
   body: unknown,
@@ -47,7 +47,7 @@ export const isLive = (url: string): Promise<boolean> =>
     () => false,
   );
 
-// Follows the event stream. `ended` resolves when the server closes it.
+// Follows the event stream. `ended` resolves with `ended` when the server closes the stream, or with `broken` on an error.
 export async function followEvents(server: TestServer, url: string) {
   const controller = new AbortController();
   onTestFinished(() => controller.abort());

@@ -42,7 +42,7 @@ describe('fixed settings', () => {
     },
   );
 
-  test('shows fixed settings, accepts them unchanged, and changes the others', async () => {
+  test('shows fixed settings, accepts their current values, and changes other settings', async () => {
     const server = await openServer({ config });
     const body = {
       shared: false,
@@ -86,7 +86,7 @@ describe('a public address from a flag', () => {
     });
   });
 
-  test('answers under the host name of the public address', async () => {
+  test('accepts requests to the host name of the public address', async () => {
     const server = await openServer({ config });
     const statusUnder = async (host: string) =>
       (await sendRaw(server.url, { path: '/api/session', headers: [['host', host]] })).status;
@@ -111,7 +111,7 @@ describe('a public address from a flag', () => {
 });
 
 describe('settings after a restart', () => {
-  test('keeps settings in a file readable only by its owner', async () => {
+  test('keeps settings across a restart, in a file that only its owner can read', async () => {
     const dataDir = openFolder();
     const first = await startTestServer({ dataDir });
     expect(
@@ -147,7 +147,7 @@ describe('settings after a restart', () => {
     });
   });
 
-  test('starts only on this machine when the shared address is missing, and logs that', async () => {
+  test('listens only on this machine when the shared address does not exist, and logs that', async () => {
     const dataDir = openFolder();
     writeFileSync(
       join(dataDir, 'settings.json'),

@@ -66,7 +66,7 @@ test('prefers a flag to the saved audit retention until the flag is gone', async
   expect(await readRetention(await openServer({ dataDir }))).toEqual({ retention_days: 90, fixed_by: null });
 });
 
-test('keeps all audit rows with a settings file from before the setting existed', async () => {
+test('keeps all audit rows when an older settings file has no audit retention', async () => {
   const dataDir = temporaryFolder();
   const worker = { enabled: false, gpus: null, trainer: null, work_dir: null };
   const oldSettings = { host: '127.0.0.1', public_url: null, local_worker: worker };

@@ -46,7 +46,7 @@ describe('the setting of the local worker', () => {
   const waitForLog = (server: TestServer, word: string) =>
     eventually(word, () => server.log.find(line => line.includes(word)));
 
-  test('starts and stops the local worker, and accepts local jobs accordingly', async () => {
+  test('starts and stops the local worker, and accepts local jobs only while that worker is enabled', async () => {
     const server = await openServer({ agent: program });
     expect(await submitHere(server)).toMatchObject({ failure: { problem: { code: 'target_unavailable' } } });
     expect(await patchSettings(server, { local_worker: { enabled: true, gpus: '0' } })).toMatchObject({
@@ -70,7 +70,7 @@ describe('the setting of the local worker', () => {
     expect(server.log.join('')).not.toContain('local_worker.starts_again');
   });
 
-  test('starts the local worker again after a restart', async () => {
+  test('starts the local worker again after a restart of the server', async () => {
     const dataDir = openFolder();
     const first = await startTestServer({ dataDir, agent: program });
     await patchSettings(first, { local_worker: { enabled: true } });
@@ -81,7 +81,7 @@ describe('the setting of the local worker', () => {
     expect(await submitHere(second)).toMatchObject({ ok: true });
   });
 
-  test('accepts the trainer and the work folder only from this machine', async () => {
+  test('refuses to set trainer and work folder of the local worker in a request through a proxy', async () => {
     const server = await openServer({ agent: program });
     for (const header of forwardingHeaders)
       for (const body of [{ trainer: 'sh -c id' }, { work_dir: '/tmp' }])

@@ -107,7 +107,7 @@ describe('invalid settings', () => {
     [{ tls: null }, 400, 'invalid_request', /^tls: /],
     [{ port: 80 }, 400, 'invalid_request', /port/],
     [[], 400, 'invalid_request', /./],
-    // One of the two settings is valid, but it is not applied either.
+    // The public address is valid, but the server applies neither of the two.
     [{ public_url: 'https://yard.example', host: '203.0.113.9' }, 409, 'address_unavailable', /./],
   ])('refuses the settings %j and changes nothing', async (body, status, code, detail) => {
     const server = await openServer();
@@ -140,14 +140,14 @@ describe('sharing on the network', () => {
     expect(localStream.isOver()).toBe(false);
   });
 
-  test('stops listening on the network immediately, and disconnects only clients from there', async () => {
+  test('stops listening on the network immediately, and disconnects only network clients', async () => {
     const server = await openServer();
     await patchSettings(server, { host: networkHost });
     const [localStream, networkStream] = [
       await followEvents(server, server.url),
       await followEvents(server, networkHttpUrl(server)),
     ];
-    // This request uses a connection that the new setting closes, but only after the answer.
+    // The new setting closes the connection of this request, but only after the answer.
     expect(await patchSettings(server, { shared: false }, {}, networkHttpUrl(server))).toMatchObject({
       status: 200,
       body: { network: { host: '127.0.0.1', shared: false, listening: [server.url] } },
@@ -215,7 +215,7 @@ describe('sharing on the network', () => {
     expect(server.log.filter(line => line.includes('server.exposed'))).toHaveLength(1);
   });
 
-  test('lets people sign in at the network address, and accepts only pages from there', async () => {
+  test('allows users to sign in at the network address, and accepts only pages from that address', async () => {
     const server = await openServer();
     await patchSettings(server, { host: networkHost });
     const signIn = (url: string, origin: string) =>
@@ -249,7 +249,7 @@ describe('address of a join command', () => {
   test.each([
     ['0.0.0.0', 'http://192.0.2.7:'],
     ['127.0.0.1', 'http://127.0.0.1:'],
-  ])('returns for a server at %s a join command with %s', async (host, url) => {
+  ])('puts into the join command of a server at %s the URL %s', async (host, url) => {
     const server = await openServer({
       addresses: () => addresses,
       config: { host, fixedBy: { host: '--host' } },
@@ -274,7 +274,7 @@ describe('the public address', () => {
   });
 });
 
-test('audits each change once, and nothing without a change', async () => {
+test('audits each change of the settings once, and nothing without a change', async () => {
   const server = await openServer({ addresses: () => [] });
   await patchSettings(server, {
     shared: true,
@@ -298,7 +298,7 @@ test('audits each change once, and nothing without a change', async () => {
   expect(valueOf(await server.admin.call(auditApi.verify))).toMatchObject({ valid: true });
 });
 
-test('applies concurrent changes one after the other', async () => {
+test('applies concurrent changes of the settings one after the other', async () => {
   const server = await openServer();
   const answers = await Promise.all([
     patchSettings(server, { host: networkHost }),

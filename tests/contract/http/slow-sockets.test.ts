@@ -7,7 +7,7 @@ import { valueOf } from '../../support/server.ts';
 import { followEvents, openServer } from './settings-bench.ts';
 import { networkAddress, openTlsServer, portOf } from './tls-bench.ts';
 
-// The default of each timeout: no well-behaved client exceeds it, even on a busy machine. A test shortens what it checks.
+// Default of each timeout, so long that no client exceeds it by accident. A test shortens the timeouts that it checks.
 const generousMs = 60_000;
 const limits = (overrides: Partial<SocketLimits>): SocketLimits => ({
   headersMs: generousMs,
@@ -83,7 +83,7 @@ test.each([
   expect(await Promise.all(slow.map(({ closed }) => closed))).toEqual(slow.map(() => ''));
 });
 
-test('waits for a body as long as a whole request may take, and no longer', async () => {
+test('waits for a body until the timeout of the whole request', async () => {
   const server = await openServer({ socketLimits: limits({ headersMs: 300, requestMs: 900 }) });
   const head =
     `POST /api/admin/workers HTTP/1.1\r\nHost: 127.0.0.1\r\nAuthorization: Bearer ${server.adminToken}\r\n` +
@@ -129,7 +129,7 @@ describe('limit on connections without a request', () => {
     await server.createWorker({ name: 'rig-1' });
   });
 
-  test('counts waiting TLS connections separately', async () => {
+  test('counts waiting TLS connections separately from plain ones', async () => {
     const server = await openTlsServer({ socketLimits: limits({ maxWaiting: 20 }) });
     const plainConnections = await openMany(15, portOf(server));
     const slow = await openMany(40, portOf(server), '\u0016', networkAddress);
@@ -155,23 +155,23 @@ describe('connection of a heartbeat', () => {
     };
     const registration = await post('register', { protocol: 2, persistent: true, gpu_count: 0 });
     await answerOf(registration);
-    return { postLater: post, registration };
+    return { post, registration };
   };
   const answerOf = ({ socket }: SlowConnection): Promise<string> =>
     new Promise(resolve => socket.once('data', resolve));
   const heartbeat = { status: 'idle' };
 
-  test('closes the connection of a heartbeat that would be idle too long before the next one', async () => {
-    const { postLater, registration } = await register(50);
+  test('closes a heartbeat connection when the idle timeout is shorter than the heartbeat interval', async () => {
+    const { post, registration } = await register(50);
     expect(await registration.closed).toMatch(/^HTTP\/1\.1 200 [^{]*Connection: keep-alive\r\n/s);
-    expect(await (await postLater('heartbeat', heartbeat)).closed).toMatch(
+    expect(await (await post('heartbeat', heartbeat)).closed).toMatch(
       /^HTTP\/1\.1 200 [^{]*Connection: close\r\n/s,
     );
   });
 
-  test('keeps the connection of a heartbeat that the next one can use', async () => {
-    const { postLater } = await register(generousMs);
-    expect(await answerOf(await postLater('heartbeat', heartbeat))).toMatch(
+  test('keeps a heartbeat connection when the next heartbeat can use it', async () => {
+    const { post } = await register(generousMs);
+    expect(await answerOf(await post('heartbeat', heartbeat))).toMatch(
       /^HTTP\/1\.1 200 [^{]*Connection: keep-alive\r\n/s,
     );
   });

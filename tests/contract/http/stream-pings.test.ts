@@ -1,4 +1,4 @@
-// The pings of pings=true are data, because `EventSource` hides comments from the page.
+// With `pings=true`, pings are data, because `EventSource` does not pass comments on to the page.
 import { expect, onTestFinished, test } from 'vitest';
 import { StreamPing, UiEvent } from '../../../protocol/events.ts';
 import { createShipper } from '../../support/log-bench.ts';
@@ -30,7 +30,7 @@ async function readUntil(response: Response, pattern: RegExp): Promise<string> {
 const dataFrames = (text: string): readonly unknown[] =>
   [...text.matchAll(/^data: (.*)$/gm)].map(([, json = '']) => JSON.parse(json) as unknown);
 
-test('starts a stream with pings=true with a ping that has the interval and no number', async () => {
+test('sends a ping with the interval and without a number first when pings=true', async () => {
   const text = await firstFrames('?pings=true', /job\.submitted/);
   const [first, ...events] = dataFrames(text);
   expect(StreamPing.parse(first).every_ms).toBeGreaterThan(0);
@@ -43,7 +43,7 @@ test('sends no pings as events without pings=true', async () => {
   expect(text).not.toContain('"kind":"ping"');
 });
 
-test('starts a log stream with pings=true with a ping', async () => {
+test('sends a ping first on a log stream with pings=true', async () => {
   const server = await startTestServer();
   onTestFinished(() => server.close());
   const rig = await openRig(server);

@@ -47,7 +47,7 @@ describe('submitting a sweep', () => {
     expect((await list({ group: group ?? '' })).entries).toHaveLength(4);
   });
 
-  test('submits nothing when one of the jobs would be refused', async () => {
+  test('submits no job of a sweep when one of its jobs would be refused', async () => {
     const before = await newestSeq();
     const results = [
       await sweep({ config_name: 'flowers', sweep: [{ key: 'missing.key', values: [1] }] }),
@@ -72,7 +72,7 @@ describe('submitting a sweep', () => {
     expect(await newestSeq()).toBe(before);
   });
 
-  test('lists the grid in a dry run, without submitting it', async () => {
+  test('lists the jobs of a sweep in a dry run without submitting them', async () => {
     const before = await newestSeq();
     const answer = valueOf(await sweep({ config_name: 'flowers', dry_run: true, group: 'g', name: 'n' }));
     expect(answer).toMatchObject({ dry_run: true, group: 'g', idempotent_hit: false });
@@ -84,7 +84,7 @@ describe('submitting a sweep', () => {
     expect(await newestSeq()).toBe(before);
   });
 
-  test('returns the same jobs for the same idempotency key, also after one was deleted', async () => {
+  test('returns the same jobs for a repeated idempotency key of a sweep, without deleted ones', async () => {
     const body = { config_name: 'flowers', idempotency_key: 'night' };
     const first = valueOf(await sweep(body));
     expect(valueOf(await sweep(body))).toEqual({ ...first, idempotent_hit: true });
@@ -99,7 +99,7 @@ describe('submitting a sweep', () => {
     expect(valueOf(await sweep(body)).jobs).toEqual(first.jobs.slice(1));
   });
 
-  test('keeps the values, name and group of a job that is retried', async () => {
+  test('keeps the sweep values, name and group in a retry of a job', async () => {
     const { jobs } = valueOf(await sweep({ config_name: 'flowers', group: 'again' }));
     const id = { params: { id: jobs[1]?.job_id ?? '' } };
     valueOf(await server.admin.call(queueApi.cancel, id));

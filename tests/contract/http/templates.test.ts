@@ -13,17 +13,17 @@ beforeAll(async () => {
 });
 afterAll(() => server.close());
 
-type New = NonNullable<CallInput<typeof templatesApi.create>['body']>;
-type Submit = NonNullable<CallInput<typeof templatesApi.submit>['body']>;
+type NewTemplate = NonNullable<CallInput<typeof templatesApi.create>['body']>;
+type TemplateSubmission = NonNullable<CallInput<typeof templatesApi.submit>['body']>;
 
-const parameters: NonNullable<New['parameters']> = [
+const parameters: NonNullable<NewTemplate['parameters']> = [
   { key: 'learning_rate', type: 'number', default: 1e-4, max: 1 },
   { key: 'nested.rank', type: 'integer', choices: [4, 8] },
 ];
 const submission = { config_name: 'flowers', worker_labels: { nobody: 'has-this' }, tags: ['t'] };
-const create = (body: Partial<New> & { readonly name: string }) =>
+const create = (body: Partial<NewTemplate> & { readonly name: string }) =>
   server.admin.call(templatesApi.create, { body: { submission, parameters, ...body } });
-const submit = (name: string, body: Submit) =>
+const submit = (name: string, body: TemplateSubmission) =>
   server.admin.call(templatesApi.submit, { params: { template: name }, body });
 const jobOf = async (id: string | null) =>
   valueOf(await server.admin.call(queueApi.get, { params: { id: id ?? '' } }));
@@ -71,7 +71,7 @@ describe('job templates', () => {
     expect(await jobOf(await server.submit({ config: {} }))).toMatchObject({ template: null });
   });
 
-  test('checks values in a dry run without submitting a job, and lists all errors', async () => {
+  test('checks the values of a template in a dry run without submitting a job, and lists all errors', async () => {
     valueOf(await create({ name: 'dry' }));
     const dryRun = await submit('dry', { values: { 'nested.rank': 4 }, dry_run: true });
     expect(dryRun).toMatchObject({ value: { dry_run: true, job_id: null, status: 'queued' } });
@@ -87,7 +87,7 @@ describe('job templates', () => {
       });
   });
 
-  test('submits once per idempotency key, even after the template was deleted', async () => {
+  test('submits a job of a template once per idempotency key, even after the template was deleted', async () => {
     valueOf(await create({ name: 'once' }));
     const body = { values: { 'nested.rank': 4 }, idempotency_key: 'night-of-templates' };
     const first = valueOf(await submit('once', body));
@@ -141,7 +141,7 @@ describe('job templates', () => {
     expect(names).toEqual(names.toSorted());
   });
 
-  test.each<[string, Partial<New>, string]>([
+  test.each<[string, Partial<NewTemplate>, string]>([
     [
       'a secret',
       { submission: { config: { hf_token: 'hf_0123456789abcdef' } }, parameters: [] },
@@ -154,14 +154,14 @@ describe('job templates', () => {
       { submission: { config: { text: 'x'.repeat(300_000) } }, parameters: [] },
       'invalid_request',
     ],
-    ['both sources', { job_id: 'j_1' }, 'invalid_request'],
+    ['a config and a job as its source', { job_id: 'j_1' }, 'invalid_request'],
   ])('refuses a template with %s', async (_what, body, problem) =>
     expect(failureOf(await create({ name: 'refused', ...body }))).toMatchObject({
       problem: { code: problem },
     }),
   );
 
-  test('refuses a second template of the same name', async () => {
+  test('refuses a second template with the same name', async () => {
     valueOf(await create({ name: 'twice' }));
     expect(failureOf(await create({ name: 'twice' }))).toMatchObject({ problem: { code: 'name_taken' } });
   });
@@ -188,7 +188,7 @@ describe('job templates', () => {
     expect(await configOf(job.job_id)).toEqual({ hf_token: secret });
   });
 
-  test('lets users with queue.submit.own use templates, and only users with queue.manage change them', async () => {
+  test('allows users with queue.submit.own to use templates, and only users with queue.manage to change them', async () => {
     valueOf(await create({ name: 'shared' }));
     const { token } = valueOf(
       await server.admin.call(tokensApi.create, {
@@ -223,7 +223,7 @@ describe('job templates', () => {
       { key: 'nested.rank', values: [4, 8] },
     ];
 
-    test('submits a job for each combination in one transaction, in a group that names the template', async () => {
+    test('submits a job of the template for each combination, in a group that names the template', async () => {
       valueOf(await create({ name: 'swept' }));
       const answer = valueOf(await sweep('swept', { sweep: grid, tags: ['u'] }));
       expect(answer).toMatchObject({ dry_run: false, idempotent_hit: false });
@@ -244,7 +244,7 @@ describe('job templates', () => {
       expect(await configOf(last)).toMatchObject({ learning_rate: 3e-4, nested: { rank: 8 } });
     });
 
-    test('submits nothing in a dry run, and nothing if one combination is refused', async () => {
+    test('submits no job of a template sweep in a dry run, or when one combination is refused', async () => {
       valueOf(await create({ name: 'tried' }));
       const dry = valueOf(await sweep('tried', { sweep: grid, group: 'tried', dry_run: true }));
       expect(dry.jobs.map(({ job_id: id }) => id)).toEqual([null, null, null, null]);
@@ -257,7 +257,7 @@ describe('job templates', () => {
       expect(submitted.entries).toEqual([]);
     });
 
-    test('submits once per idempotency key, even after the template was deleted', async () => {
+    test('submits a template sweep once per idempotency key, even after the template was deleted', async () => {
       valueOf(await create({ name: 'swept once' }));
       const body = { sweep: grid, idempotency_key: 'night-of-sweeps' };
       const first = valueOf(await sweep('swept once', body));
@@ -275,7 +275,7 @@ describe('job templates', () => {
         { sweep: ['a', 'b'].map(key => ({ key, values: Array.from({ length: 17 }, (_, n) => n) })) },
       ],
       ['with one value and several', { sweep: grid, values: { learning_rate: 1 } }],
-    ])('is refused %s', async (reason, body) => {
+    ])('refuses a template sweep %s', async (reason, body) => {
       valueOf(await create({ name: `refused ${reason}` }));
       expect(failureOf(await sweep(`refused ${reason}`, body))).toMatchObject({
         problem: { code: 'invalid_request' },

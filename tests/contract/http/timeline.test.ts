@@ -40,7 +40,7 @@ async function startRig(name: string) {
   return rig;
 }
 
-test('returns the attempts, jobs and workers of the last 24 hours without a range', async () => {
+test('returns the timeline of the last 24 hours when the query has no range', async () => {
   const rig = await startRig('rig-1');
   const job = await server.submit({ config: {}, config_name: 'flux-lora' });
   await rig.waitFor('the offer', () => rig.commands.find(({ type }) => type === 'job_submit'));
@@ -87,7 +87,7 @@ describe('invalid queries of the timeline', () => {
 });
 
 describe('permissions for the timeline', () => {
-  test('shows users with .own permissions only their own jobs', async () => {
+  test('shows users with .own permissions only their own jobs on the timeline', async () => {
     const [alice, bob] = [
       await clientWith('alice', ['queue.view.own', 'queue.submit.own']),
       await clientWith('bob', ['queue.view.own', 'queue.submit.own']),
@@ -106,7 +106,7 @@ describe('permissions for the timeline', () => {
     rig.cut();
   });
 
-  test('refuses tokens that may not view the queue', async () => {
+  test('refuses the timeline to tokens that may not view the queue', async () => {
     const { token } = await clientWith('auditor', ['admin.audit']);
     expect((await get('', token))[0]).toBe(403);
     expect((await get('', 'nonsense'))[0]).toBe(401);

@@ -1,4 +1,4 @@
-// Servers with TLS at 127.0.0.2, which stands for an address in a network.
+// Servers with TLS at 127.0.0.2, which represents an address in a network.
 import { request } from 'node:https';
 import { connect as connectPlain } from 'node:net';
 import { connect, type ConnectionOptions, type PeerCertificate } from 'node:tls';
@@ -31,7 +31,7 @@ interface TlsRequest {
   readonly tls?: ConnectionOptions;
 }
 
-// Makes a call over TLS. By default, it does not verify the certificate.
+// Makes a call over TLS. Verifies the certificate only if `tls` has `rejectUnauthorized`.
 export function callTls(url: string, { method = 'GET', headers = {}, body, tls = {} }: TlsRequest = {}) {
   interface TlsResponse {
     readonly status: number;

@@ -53,7 +53,7 @@ describe('server with --ssl', () => {
     expect(await callTls(`${networkUrl(server)}/health/live`)).toMatchObject({ status: 200 });
   });
 
-  test('is accepted by a client that trusts only its own certificate', async () => {
+  test("serves a client that trusts only the server's own certificate", async () => {
     const server = await openTlsServer();
     const ca = readFileSync(join(server.dataDir, 'tls', 'cert.pem'));
     const tls = { ca, rejectUnauthorized: true };
@@ -63,11 +63,10 @@ describe('server with --ssl', () => {
     ).rejects.toMatchObject({ code: 'DEPTH_ZERO_SELF_SIGNED_CERT' });
   });
 
-  test('serves this machine over plain HTTP, too, and logs no warning', async () => {
+  test('serves this machine over plain HTTP and over TLS, and logs no warning', async () => {
     const server = await openTlsServer();
     expect(server.url).toMatch(/^http:\/\/127\.0\.0\.1:/);
     expect(await isLive(server.url)).toBe(true);
-    // Programs on this machine may use the network address as well.
     const tls = { rejectUnauthorized: false };
     for (const host of ['127.0.0.1', 'localhost'])
       expect((await callTls(`https://${host}:${portOf(server)}/health/live`, { tls })).status).toBe(200);
@@ -181,7 +180,7 @@ describe('server with --ssl', () => {
     async host => {
       const server = await openTlsServer({ config: { host } });
       expect(await isLive(server.url)).toBe(true);
-      // Clients on this machine connect over plain HTTP at whichever address they use.
+      // Clients on this machine can use plain HTTP at every address of the server.
       expect(await isLive(networkHttpUrl(server))).toBe(true);
     },
   );
@@ -239,7 +238,7 @@ describe('pin of a join command', () => {
     valueOf(await server.admin.call(workersApi.create, { body: { name } })).connection_command;
   const addresses = () => [{ address: '192.0.2.7', family: 'IPv4', interface: 'eth0' }] as const;
 
-  test('includes the pin of the own certificate for an own address and port', async () => {
+  test('includes the pin in a join command whose URL has an address and the port of the server', async () => {
     const server = await openServer({
       addresses,
       config: { host: '0.0.0.0', isSecure: true, fixedBy: { host: '--host', ssl: '--ssl' } },
@@ -262,7 +261,7 @@ describe('pin of a join command', () => {
     }
   });
 
-  test('includes no pin when the certificate comes from files', async () => {
+  test('includes no pin in a join command when the certificate comes from files', async () => {
     const folder = openFolder();
     const files = { certificate: join(folder, 'cert.pem'), key: join(folder, 'key.pem') };
     const key = makeKey();
@@ -282,7 +281,7 @@ describe('pin of a join command', () => {
     expect(command).toContain(`--orchestrator-url https://192.0.2.7:${portOf(server)} --name`);
   });
 
-  test('contains an https URL when the request came through a proxy with TLS', async () => {
+  test('puts an https URL into the join command when the request came through a proxy with TLS', async () => {
     const server = await openServer();
     const response = await fetch(`${server.url}${workersApi.create.path}`, {
       method: 'POST',
@@ -299,7 +298,7 @@ describe('pin of a join command', () => {
 });
 
 describe('certificate files', () => {
-  test('answers under the host names of the certificate files without --allow-host', async () => {
+  test('accepts the host names in the certificate files without --allow-host', async () => {
     const folder = openFolder();
     const files = { certificate: join(folder, 'cert.pem'), key: join(folder, 'key.pem') };
     const key = makeKey();
@@ -320,14 +319,14 @@ describe('certificate files', () => {
       expect([host, await statusAt(host)]).toEqual([host, 421]);
   });
 
-  test('does not add host names from its own certificate', async () => {
+  test('refuses an unknown host name when it uses its own certificate', async () => {
     const server = await openTlsServer({ config: { allowHosts: [] } });
     const headers = { host: 'yard.example.org' };
     const { status, body } = await callTls(`${networkUrl(server)}/api/version`, { headers });
     expect([status, body]).toEqual([421, expect.stringContaining('--allow-host yard.example.org')]);
   });
 
-  test('refuses to start with files that do not match, and explains that', async () => {
+  test('refuses to start when the key file does not match the certificate file, and names both', async () => {
     const folder = openFolder();
     const files = { certificate: join(folder, 'cert.pem'), key: join(folder, 'key.pem') };
     writeFileSync(files.key, makeKey());
@@ -347,7 +346,7 @@ describe('the TLS setting', () => {
       await followEvents(server, networkHttpUrl(server)),
     ];
     const secureUrl = networkHttpUrl(server).replace('http', 'https');
-    // This request uses a connection that the new setting closes, but only after the answer.
+    // The new setting closes the connection of this request, but only after the answer.
     expect(await patchSettings(server, { tls: true }, {}, networkHttpUrl(server))).toMatchObject({
       status: 200,
       body: {
@@ -396,7 +395,7 @@ describe('the TLS setting', () => {
     expect(await patchSettings(server, { tls: true })).toMatchObject({ status: 200 });
   });
 
-  test('refuses TLS when this machine would have no socket', async () => {
+  test('refuses to enable TLS when clients on this machine would have no socket', async () => {
     const server = await openServer({ config: { host: networkHost, fixedBy: { host: '--host' } } });
     expect((await readSettings(server)).network).toMatchObject({ tls: null, tls_fixed_by: '--host' });
     expect(await patchSettings(server, { tls: true })).toMatchObject({
@@ -415,7 +414,7 @@ describe('the TLS setting', () => {
   });
 });
 
-test('audits a start that shares without TLS', async () => {
+test('audits a start of the server that shares without TLS', async () => {
   const server = await openServer({
     addresses: () => [],
     config: { host: '0.0.0.0', fixedBy: { host: '--host' } },

@@ -31,8 +31,7 @@ async function statusOf(row: Call, token: string): Promise<readonly [number, unk
   const response = await fetch(urlOf(server.url, row.path, { id: 'nobody' }), {
     method: row.method,
     headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' },
-    // Send a body that is invalid for each call: it changes nothing, and the status still shows whether the call is
-    // allowed.
+    // An invalid body changes nothing, and the status still shows whether the token may make the call.
     ...(row.method === 'GET' ? {} : { body: '[]' }),
     signal: controller.signal,
   });
@@ -44,7 +43,7 @@ async function statusOf(row: Call, token: string): Promise<readonly [number, unk
 
 describe('API tokens', () => {
   test.each(permissions.map(permission => [permission]))(
-    'allows with %s exactly the calls of that permission',
+    'allows a token with %s exactly the calls of that permission',
     async permission => {
       const { token } = await create([permission]);
       for (const row of protectedCalls) {
@@ -83,7 +82,7 @@ describe('API tokens', () => {
     expect(valueOf(await client.call(queueApi.me))).toMatchObject({ user: 'Ada at night', pending: 1 });
   });
 
-  test('returns own jobs under the names that SimpleTuner documents', async () => {
+  test("returns the user's jobs under the field names that SimpleTuner documents", async () => {
     const client = clientOf(await create(['queue.submit', 'queue.view'], { name: 'Counting' }));
     const submit = async (body: object) =>
       valueOf(await client.call(queueApi.submit, { body: { config: {}, ...body } })).job_id;
@@ -103,7 +102,7 @@ describe('API tokens', () => {
     ['node-10', 'node-lO'],
     ['a b', 'a  b'],
     ['ada-admin', 'Ada-Admin'],
-  ])('refuses a name that looks like the existing %j: %j', async (name, lookalike) => {
+  ])('refuses an API token name that looks like the existing %j: %j', async (name, lookalike) => {
     await create(['queue.view'], { name });
     const body = { name: lookalike, permissions: ['queue.view' as const] };
     expect(await server.admin.call(tokensApi.create, { body })).toMatchObject({
@@ -113,7 +112,7 @@ describe('API tokens', () => {
   });
 
   test.each(['p\u0430ypal', 'ad\u200bmin', 'x\ufe0f', 'x\u034f', '\u0430dmin'])(
-    'refuses a name with mixed alphabets or invisible characters: %j',
+    'refuses an API token name with mixed alphabets or invisible characters: %j',
     async name => {
       const body = { name, permissions: ['queue.view' as const] };
       expect(await server.admin.call(tokensApi.create, { body })).toMatchObject({
@@ -123,7 +122,7 @@ describe('API tokens', () => {
   );
 
   test.each(['\u0410\u043d\u043d\u0430-laptop', '\u7530\u4e2dGPU', '\u092e\u0940\u0930\u093e'])(
-    'accepts a name in any one alphabet: %j',
+    'accepts an API token name in a single alphabet: %j',
     async name => {
       expect(await create(['queue.view'], { name })).toMatchObject({ name });
     },
@@ -152,7 +151,7 @@ describe('API tokens', () => {
 
 describe('invalid API tokens', () => {
   const validBody = { name: 'x', permissions: ['queue.view'] };
-  test.each<readonly [what: string, body: unknown, status: number, says: RegExp]>([
+  test.each<readonly [what: string, body: unknown, status: number, detail: RegExp]>([
     ['no permission', { ...validBody, permissions: [] }, 400, /permission/],
     ['an unknown permission', { ...validBody, permissions: ['root'] }, 400, /permissions/],
     ['a repeated permission', { ...validBody, permissions: ['queue.view', 'queue.view'] }, 400, /repeated/],
@@ -176,7 +175,7 @@ describe('invalid API tokens', () => {
     expect(((await response.json()) as { readonly detail: string }).detail).toMatch(detailPattern);
   });
 
-  test('refuses a name in use in any case, until that API token is revoked', async () => {
+  test('refuses the name of another API token in upper or lower case, until that token is revoked', async () => {
     const body = { name: 'Nightly', permissions: ['queue.view' as const] };
     const { id } = valueOf(await server.admin.call(tokensApi.create, { body }));
     const createAgain = () => server.admin.call(tokensApi.create, { body: { ...body, name: 'nightlY' } });

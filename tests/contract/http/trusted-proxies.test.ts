@@ -73,7 +73,7 @@ describe('address of a client', () => {
     ['without its port', ['loopback'], '192.0.2.9:4711', '192.0.2.9'],
     ['without its brackets', ['loopback'], '[2001:db8::9]:4711', '2001:db8::9'],
     ['of the socket when the proxy reports none', ['loopback'], 'unknown', '127.0.0.1'],
-  ])('uses the address %s', async (_what, trusted, forwardedFor, expected) => {
+  ])('uses the client address %s', async (_what, trusted, forwardedFor, expected) => {
     expect(await addressInTrail(trusted, forwardedFor)).toBe(expected);
   });
 
@@ -94,9 +94,17 @@ describe('address of a client', () => {
 describe('commands in the settings, which only this machine may change', () => {
   test.each<[string, RequestOptions, boolean]>([
     ['allows a command in the settings from this machine', {}, true],
-    ['allows a command under the loopback name', { host: 'localhost:8001' }, true],
-    ['allows no command with the address of a client', { headers: { 'x-real-ip': '192.0.2.9' } }, false],
-    ['allows no command under the public name of a proxy', { host: 'trainyard.example' }, false],
+    ['allows a command in the settings for a request to localhost', { host: 'localhost:8001' }, true],
+    [
+      'allows no command in the settings for a request with a forwarding header',
+      { headers: { 'x-real-ip': '192.0.2.9' } },
+      false,
+    ],
+    [
+      'allows no command in the settings for a request to the public name of a proxy',
+      { host: 'trainyard.example' },
+      false,
+    ],
   ])('%s', async (_what, requestOptions, expected) => {
     for (const trusted of [[], ['loopback'], 1] as const)
       expect((await settings(await open(trusted), requestOptions)).local_worker.command_allowed).toBe(

@@ -43,7 +43,7 @@ test('closes only the stream that is not read when buffered data exceeds the sha
   readingSocket.on('data', (part: Uint8Array) => (received += part.length));
   const frame = 'x'.repeat(50_000);
   let sentFrames = 0;
-  // The operating system buffers some megabytes for each reader before the server has to.
+  // The operating system buffers some megabytes per reader before the server has to buffer anything.
   while (closedStreams.size === 0 && sentFrames < 1_000) {
     for (const stream of streams) stream.send(frame);
     sentFrames += 1;

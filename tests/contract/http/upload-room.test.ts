@@ -82,7 +82,7 @@ test('refuses more files of a job that has announced its whole limit, until its 
   await expect.poll(() => storedSizes(server, job), { timeout: 10_000 }).toEqual([]);
 });
 
-test('frees the announced storage of the previous attempt for the next one', async () => {
+test('frees the announced storage of the previous attempt for the next attempt', async () => {
   const server = await open(limits(100, 1_000));
   const rig = await openRig(server);
   const first = await startJob(server, rig, { retry_on: ['trainer_exit'], max_retries: 1 });
@@ -94,7 +94,7 @@ test('frees the announced storage of the previous attempt for the next one', asy
   expect((await announceFile(server, next, 'b', 100)).status).toBe(308);
 });
 
-test('keeps uploads of a completed job until its worker reports that none are left', async () => {
+test('keeps unfinished uploads of a completed job until its worker reports that none are left', async () => {
   const server = await open(limits(1_000, 10_000));
   const { rig, job } = await runJob({ server, name: 'rig-1' });
   await announceFile(server, job, 'a', 100);
@@ -111,7 +111,7 @@ test('keeps uploads of a completed job until its worker reports that none are le
   await expect.poll(() => storedSizes(server, job), { timeout: 10_000 }).toEqual([]);
 });
 
-test('drops uploads of a completed job when its outstanding files are given up', async () => {
+test('drops unfinished uploads of a completed job when its outstanding files are given up', async () => {
   const server = await open(limits(1_000, 10_000));
   const { rig, job } = await runJob({ server, name: 'rig-1' });
   await announceFile(server, job, 'a', 100);
@@ -122,7 +122,7 @@ test('drops uploads of a completed job when its outstanding files are given up',
   await expect.poll(() => storedSizes(server, job), { timeout: 10_000 }).toEqual([]);
 });
 
-test('stops a long upload when others have filled the storage beyond its reservation', async () => {
+test('stops an upload beyond its reservation when other jobs have filled the storage', async () => {
   const server = await open(limits(GiB, 100 * MiB));
   const { job } = await runJob({ server, name: 'slow' });
   const { job: otherJob } = await runJob({ server, name: 'quick' });
@@ -171,7 +171,7 @@ test('refuses a file that is larger than the limit of all jobs', async () => {
   expect(storedSizes(server, job)).toEqual([]);
 });
 
-test('reserves the size on disk of unfinished uploads after a restart', async () => {
+test('reserves only the bytes on the disk for unfinished uploads after a restart', async () => {
   const dataDir = temporaryFolder();
   const options = { dataDir, ...limits(1_000, 1_000) };
   const first = await startTestServer(options);

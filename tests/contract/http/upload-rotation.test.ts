@@ -35,7 +35,7 @@ const renew = (server: TestServer, workerToken: string, uploadToken: string): Pr
 const renewedToken = async (...call: Parameters<typeof renew>): Promise<string> =>
   ((await (await renew(...call)).json()) as { readonly upload_token: string }).upload_token;
 
-test('invalidates an upload token with the worker token, and exchanges it for a new one', async () => {
+test('invalidates an upload token when the worker token is rotated, and exchanges it for a new one', async () => {
   const { server, rig, job } = await open();
   expect(await uploadText(server, job.token)).toEqual([200, null]);
   const token = await rotate(server, rig);
@@ -51,11 +51,11 @@ test('invalidates an upload token with the worker token, and exchanges it for a 
   ]);
 });
 
-test('keeps an upload token as long as the old worker token in a rotation after the job', async () => {
+test('keeps an upload token until the job ends when the rotation waits for the job', async () => {
   const { server, rig, job } = await open();
   const token = await rotate(server, rig, 'after_job');
   expect(await uploadText(server, job.token)).toEqual([200, null]);
-  // The old worker token is exchanged only for an upload token that expires with it.
+  // Until the job ends, both worker tokens get the old upload token, which expires with the old worker token.
   expect(await renewedToken(server, rig.token, job.token)).toBe(job.token);
   expect(await renewedToken(server, token, job.token)).toBe(job.token);
   await rig.report(job, 'completed');
@@ -64,7 +64,7 @@ test('keeps an upload token as long as the old worker token in a rotation after 
   expect(await uploadText(server, await renewedToken(server, token, job.token))).toEqual([200, null]);
 });
 
-test('does not store a file whose upload token was rotated meanwhile', async () => {
+test('does not store a file whose upload token was rotated during the upload', async () => {
   const { server, rig, job } = await open();
   const range = (first: number) => ({ 'content-range': `bytes ${first}-${first}/2` });
   const first = await upload(server.url, job.token, 'a', { body: 'x', headers: range(0) });
@@ -101,7 +101,7 @@ test('closes the uploads of a deleted worker', async () => {
   expect(await uploadText(server, job.token)).toEqual([401, 'uploads_closed']);
 });
 
-test('continues an upload of the agent with a new upload token', async () => {
+test('continues an upload of the agent with a new upload token after a rotation', async () => {
   const { server, rig, job } = await open();
   const content = crypto.getRandomValues(new Uint8Array(50_000));
   const path = join(temporaryFolder(), 'file');

@@ -36,7 +36,7 @@ const remove = async (server: TestServer, { jobId }: JobOffer, key: string): Pro
 const expectStoredSizes = (server: TestServer, job: JobOffer, sizes: readonly number[]): Promise<void> =>
   expect.poll(() => storedSizes(server, job), { timeout: 10_000 }).toEqual(sizes);
 
-test('stores equal content of a job once, counts it once, and removes it with its last file', async () => {
+test('stores and counts equal files of a job once, until the last of them is removed', async () => {
   const { server, job } = await open();
   const content = 'x'.repeat(4_000);
   for (const key of ['checkpoint-1.bin', 'final.bin', 'copy.bin'])
@@ -54,7 +54,7 @@ test('stores equal content of a job once, counts it once, and removes it with it
   expect(await uploadFile(server, job, 'more', 'z'.repeat(4_000))).toBe(200);
 });
 
-test('stores and audits a repeated file once', async () => {
+test('stores and audits a file once when it is uploaded repeatedly', async () => {
   const { server, job } = await open();
   for (let n = 0; n < 3; n += 1) expect(await uploadFile(server, job, 'a', 'same')).toBe(200);
   await expectStoredSizes(server, job, [4]);
@@ -74,7 +74,7 @@ test('keeps other files with the same content when one is replaced', async () =>
   expect(await read(server, job, 'b')).toBe('three');
 });
 
-test('stores content again whose file was lost', async () => {
+test('stores content again when its file is missing on the disk', async () => {
   const { server, job } = await open();
   await uploadFile(server, job, 'a', 'same');
   for (const name of readdirSync(folderOf(server, job))) rmSync(join(folderOf(server, job), name));

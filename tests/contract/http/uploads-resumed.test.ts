@@ -48,7 +48,7 @@ const storedSizes = ({ dataDir }: { readonly dataDir: string }, { jobId }: JobOf
   }
 };
 
-test('continues a file in parts and publishes it when it is complete', async () => {
+test('continues an upload in parts, and publishes the file when it is complete', async () => {
   const { server, job } = await open();
   const { url } = server;
   expect(await progress(url, job)).toEqual([404, null, null, null]);
@@ -94,7 +94,7 @@ test('refuses a part that is not the next one, and returns the right offset', as
   expect((await uploadPart(url, job, 1_000, 2_999)).status).toBe(200);
 });
 
-test('restarts a file when its first part is sent again', async () => {
+test('restarts an upload when its first part is sent again', async () => {
   const { server, job } = await open();
   await uploadPart(server.url, job, 0, 1_999);
   expect((await uploadPart(server.url, job, 0, 999)).headers.get('upload-offset')).toBe('1000');
@@ -115,7 +115,7 @@ test('discards a damaged part, and the whole file when its checksum is wrong', a
   expect([await listArtifacts(server, job), storedSizes(server, job)]).toEqual([[], []]);
 });
 
-test('keeps the bytes received before the connection broke', async () => {
+test('continues an upload on a new connection while the stalled one is still open', async () => {
   const { server, job } = await open();
   const { url } = server;
   const { hostname, port, host } = new URL(url);
@@ -126,14 +126,13 @@ test('keeps the bytes received before the connection broke', async () => {
   );
   socket.write(content.subarray(0, 700));
   await expect.poll(() => storedSizes(server, job), { timeout: 10_000 }).toEqual([700]);
-  // This succeeds even while the server still considers the first connection alive.
   expect(await progress(url, job)).toEqual([200, '700', '3000', '?0']);
   expect((await uploadPart(url, job, 700, 2_999)).status).toBe(200);
   expect((await listArtifacts(server, job))[0]?.sha256).toBe(sha256(content));
   socket.destroy();
 });
 
-test('continues a file after a restart, and removes uploads that cannot resume', async () => {
+test('continues an upload after a restart, and removes uploads that cannot resume', async () => {
   const dataDir = temporaryFolder();
   const first = await startTestServer({ dataDir });
   const job = await startJob(first, await openRig(first));
@@ -156,7 +155,7 @@ test('continues a file after a restart, and removes uploads that cannot resume',
   await expect.poll(() => storedSizes(second, job), { timeout: 10_000 }).toEqual([3_000]);
 });
 
-test('counts the announced size of a file towards the quota from its first part', async () => {
+test('counts the announced size of a file towards the quota from its first part on', async () => {
   const { server, job } = await open({
     config: { storage: { perJob: 4_000, inAll: 9_000, keepCheckpoints: 0, reserve: 0 } },
   });
@@ -166,7 +165,7 @@ test('counts the announced size of a file towards the quota from its first part'
   expect((await uploadPart(server.url, job, 10, 2_999)).status).toBe(200);
 });
 
-test('refuses uploads when the disk has no room to spare', async () => {
+test('refuses uploads that would use the reserve of the disk', async () => {
   const { server, job } = await open({
     config: {
       storage: { perJob: 4_000, inAll: 9_000, keepCheckpoints: 0, reserve: Number.MAX_SAFE_INTEGER },
@@ -177,7 +176,7 @@ test('refuses uploads when the disk has no room to spare', async () => {
   expect(storedSizes(server, job)).toEqual([]);
 });
 
-test('aborts an upload that is too slow, and accepts a steady one that takes longer than other requests may', async () => {
+test('aborts an upload that is too slow, and accepts a steady one beyond the request timeout', async () => {
   const { server, job } = await open({
     uploadPace: { spanMs: 400, minBytes: 10 },
     socketLimits: { headersMs: 5_000, requestMs: 600, idleMs: 5_000, checkMs: 50, maxWaiting: 100 },

@@ -130,7 +130,7 @@ describe('uploading a file', () => {
     expect(await codeOf(otherJobsDownload)).toEqual([404, 'artifact_not_found']);
   });
 
-  test('replaces a file of the same key and removes its bytes', async () => {
+  test('replaces a file with the same key, and removes the old bytes', async () => {
     for (const body of ['one', 'three'])
       expect((await upload(server.url, job.token, 'a.txt', { body })).status).toBe(200);
     expect(await (await download('a.txt')).text()).toBe('three');
@@ -138,7 +138,7 @@ describe('uploading a file', () => {
     await expect.poll(storedSizes, { timeout: 10_000 }).toEqual([5]);
   });
 
-  test('stores exactly one of several concurrent files with the same key', async () => {
+  test('keeps exactly one of several files that are uploaded concurrently with the same key', async () => {
     const bodies = Array.from({ length: 6 }, (_, n) => String(n).repeat(900));
     const answers = await Promise.all(bodies.map(body => upload(server.url, job.token, 'a.txt', { body })));
     expect(answers.map(({ status }) => status)).toEqual(bodies.map(() => 200));
@@ -182,14 +182,14 @@ describe('the upload token', () => {
     expect(await listArtifacts()).toMatchObject({ count: 0 });
   });
 
-  test('accepts uploads after a completed end until the job is deleted', async () => {
+  test('accepts uploads after the job has completed, until the job is deleted', async () => {
     await rig.report(job, 'completed');
     expect((await tryUpload()).status).toBe(200);
     valueOf(await server.admin.call(queueApi.remove, { params: { id: job.jobId } }));
     expect(await codeOf(await tryUpload())).toEqual([401, 'uploads_closed']);
   });
 
-  test('refuses the upload token of a replaced attempt, and accepts that of the newer one', async () => {
+  test('refuses the upload token of a replaced attempt, and accepts the token of the newer attempt', async () => {
     const first = await openRig(server, 'rig-2');
     const firstOffer = await startJob(server, first, { retry_on: ['trainer_exit'] });
     const second = await openRig(server, 'rig-3');
@@ -205,7 +205,7 @@ describe('the upload token', () => {
     expect(await firstAttemptFile.text()).toBe('late');
   });
 
-  test('keeps the upload token when the offer is repeated, also after a restart', async () => {
+  test('repeats an offer with the same upload token, and does not store the token', async () => {
     const idle = await openRig(server, 'rig-2');
     await server.submit({ config: {} });
     const offer = await idle.nextOffer();
@@ -355,7 +355,7 @@ describe('refused uploads', () => {
     '%c3%a4'.repeat(101),
     Array.from({ length: 17 }, () => 'a').join('/'),
     Array.from({ length: 8 }, () => 'x'.repeat(100)).join('/'),
-  ])('refuses the key %s and stores nothing', async key => {
+  ])('refuses an upload with the key %s, and stores nothing', async key => {
     const answer = await sendRaw(server.url, {
       method: 'PUT',
       path: `/api/cloud/storage/outputs/${key}`,
@@ -367,7 +367,7 @@ describe('refused uploads', () => {
     expect(storedSizes()).toEqual([]);
   });
 
-  test.each(['..', '%2e%2e', '.', 'a%2fb', '%20'])('refuses the bucket %s', async bucket => {
+  test.each(['..', '%2e%2e', '.', 'a%2fb', '%20'])('refuses an upload to the bucket %s', async bucket => {
     const answer = await sendRaw(server.url, {
       method: 'PUT',
       path: `/api/cloud/storage/${bucket}/x`,
@@ -395,13 +395,16 @@ describe('refused uploads', () => {
     ['Content-Digest', text => `sha-256=:${base64('sha256', text)}:`],
     ['Repr-Digest', text => `sha-512=:AAAA:, sha-256=:${base64('sha256', text)}:`],
   ];
-  test.each(checksumHeaders)('refuses bytes that do not match %s', async (header, checksumOf) => {
-    const tryUpload = (text: string): Promise<Response> =>
-      upload(server.url, job.token, 'a', { body: fileText, headers: { [header]: checksumOf(text) } });
-    expect(await codeOf(await tryUpload('others'))).toEqual([400, 'checksum_mismatch']);
-    expect([await listArtifacts(), storedSizes()]).toMatchObject([{ count: 0 }, []]);
-    expect((await tryUpload(fileText)).status).toBe(200);
-  });
+  test.each(checksumHeaders)(
+    'refuses an upload that does not match its header %s',
+    async (header, checksumOf) => {
+      const tryUpload = (text: string): Promise<Response> =>
+        upload(server.url, job.token, 'a', { body: fileText, headers: { [header]: checksumOf(text) } });
+      expect(await codeOf(await tryUpload('others'))).toEqual([400, 'checksum_mismatch']);
+      expect([await listArtifacts(), storedSizes()]).toMatchObject([{ count: 0 }, []]);
+      expect((await tryUpload(fileText)).status).toBe(200);
+    },
+  );
 
   test.each([
     [{ 'x-checksum-sha256': 'abc' }, 400, 'invalid_request'],
@@ -430,7 +433,7 @@ describe('refused uploads', () => {
     expect(await codeOf(answer)).toEqual([411, 'length_required']);
   });
 
-  test('stores nothing of a body that ends early', async () => {
+  test('stores nothing of an upload that ends early', async () => {
     const { connect } = await import('node:net');
     const { hostname, port, host } = new URL(server.url);
     const socket = connect(Number(port), hostname);

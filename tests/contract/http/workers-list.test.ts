@@ -33,7 +33,7 @@ test('lists workers in pages with a cursor for the next one', async () => {
   expect(await listWorkers({ limit: 2, cursor })).toEqual({ ids: [workerIds[2]], total: 1, next: null });
 });
 
-test('filters each page by status, and returns the cursor even for an empty page', async () => {
+test('filters each page of workers by status, and returns the cursor even for an empty page', async () => {
   expect(await listWorkers({ limit: 2, status_filter: 'idle' })).toEqual({
     ids: [],
     total: 0,
@@ -42,7 +42,7 @@ test('filters each page by status, and returns the cursor even for an empty page
   expect((await listWorkers({ limit: 2, status_filter: 'connecting' })).ids).toEqual(workerIds.slice(0, 2));
 });
 
-test('continues after a deleted worker, and returns an empty page for an unknown cursor', async () => {
+test('continues the list after a deleted worker, and returns an empty page for an unknown cursor', async () => {
   const ownServer = await startTestServer();
   onTestFinished(() => ownServer.close());
   const ids: WorkerId[] = [];
@@ -60,7 +60,7 @@ test('continues after a deleted worker, and returns an empty page for an unknown
 });
 
 test.each([{ limit: 0 }, { limit: 1_001 }, { limit: 1.5 }, { limit: 2, cursor: '../x' as never }])(
-  'refuses the query %o of the list of workers',
+  'refuses the list of workers with the query %o',
   async query => {
     const answer = await server.admin.call(workersApi.list, { query });
     expect(answer).toMatchObject({ ok: false, failure: { status: 400 } });

@@ -11,7 +11,7 @@ const about = {
 
 export function describeAbout(open: OpenStore): void {
   describe('texts about a job', () => {
-    test('replaces name, tags and group at any time, and keeps the values of the sweep', async () => {
+    test('replaces name, tags and group of a running job, and keeps its sweep values', async () => {
       const store = open();
       await store.write(tx => tx.insertWorker(makeWorker({ id: workerId('w_1') }), 'hash'));
       const job = makeJob(1, { spec: { ...makeJob(1).spec, about } });

@@ -5,7 +5,7 @@ import { createArtifactFiles } from '../../../main/store/artifacts/artifact-file
 import { openFolder } from '../../support/fleet-bench.ts';
 import { jobId } from './builders.ts';
 
-test('keeps all files when some are added while the last one in their folder is removed', async () => {
+test('keeps new artifact files that are written while another file in their folder is removed', async () => {
   const folder = join(openFolder(), 'artifacts');
   const files = createArtifactFiles(folder);
   const job = jobId('j_1');
@@ -13,9 +13,9 @@ test('keeps all files when some are added while the last one in their folder is 
     const names = Array.from({ length: 4 }, files.newName);
     await Promise.all(
       names.flatMap(name => [
-        files.open(job, name, 0).then(async end => {
-          await end.write(Buffer.from('abc'));
-          await end.close();
+        files.open(job, name, 0).then(async handle => {
+          await handle.write(Buffer.from('abc'));
+          await handle.close();
         }),
         files.remove(job, 'another'),
       ]),

@@ -94,7 +94,7 @@ export function describeArtifacts(open: OpenStore): void {
       expect(keysOf(['j_2', 'j_9'], newest?.order ?? 0, 10)).toEqual(['b.png']);
     });
 
-    test('replaces an artifact of the same key and drops its file', async () => {
+    test('replaces an artifact with the same key, and drops the old file', async () => {
       const store = await withJobs();
       await store.write(tx => tx.putArtifact(makeArtifact('a', { file: 'one' })));
       await store.write(tx => tx.putArtifact(makeArtifact('a', { file: 'two', bytes: 5 })));

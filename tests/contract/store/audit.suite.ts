@@ -40,7 +40,7 @@ export function describeAudit(open: OpenStore): void {
         { type: 'job.completed', target: { type: 'job', id: jobId('j_1') } },
         { type: 'job.completed', target_type: 'job', target_id: 'j_1' },
       ],
-    ])('stores a row for an action of %s', async (_what, changes, columns) => {
+    ])('stores an audit row for an action of %s', async (_what, changes, columns) => {
       const store = open();
       const fact = makeFact(changes);
       await store.write(tx => tx.appendAudit(fact));
@@ -50,7 +50,7 @@ export function describeAudit(open: OpenStore): void {
       expect(row?.hash).toBe(row && testSeal(null, row));
     });
 
-    test('seals each row with the previous one, within a command and across a commit', async () => {
+    test('seals each audit row with the hash of the previous one, within a command and across commits', async () => {
       const store = open();
       const append = (n: number) =>
         store.write(tx => {
@@ -66,7 +66,7 @@ export function describeAudit(open: OpenStore): void {
       expect(store.audit.lastSeq()).toBe(6);
     });
 
-    test('never dates a row before the previous one, and stores the clock offset', async () => {
+    test('dates no audit row before the previous one, and stores the clock offset', async () => {
       const store = open();
       const append = (ms: number) => store.write(tx => tx.appendAudit(makeFact({ at: ms, details: {} })));
       await append(at(9));
@@ -85,7 +85,7 @@ export function describeAudit(open: OpenStore): void {
         expect(row.hash).toBe(testSeal(rows[index - 1]?.hash ?? null, row));
     });
 
-    test('stores no row and leaves no gap for a failed command', async () => {
+    test('stores no audit row and leaves no gap for a failed command', async () => {
       const store = open();
       const failedWrite = store.write(tx => {
         tx.appendAudit(makeFact());
@@ -97,7 +97,7 @@ export function describeAudit(open: OpenStore): void {
       expect(store.audit.after(0, 10)).toMatchObject([{ seq: 1, at: at(2) }]);
     });
 
-    test('returns rows after any number, up to the limit', async () => {
+    test('returns audit rows after any number, up to the limit', async () => {
       const { audit, write } = open();
       await write(tx => {
         for (let n = 1; n <= 5; n++) tx.appendAudit(makeFact({ at: at(n) }));
@@ -112,7 +112,7 @@ export function describeAudit(open: OpenStore): void {
       ]);
     });
 
-    test('lists rows newest first, page by page, filtered by type and target', async () => {
+    test('lists audit rows newest first, page by page, filtered by type and target', async () => {
       const { audit, write } = open();
       await write(tx => {
         for (const type of ['worker.draining', 'worker.undrained'] as const) {

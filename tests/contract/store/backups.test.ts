@@ -15,7 +15,7 @@ import { testSeal } from '../../support/seal.ts';
 const isWindows = process.platform === 'win32';
 const hourMs = 3_600_000;
 
-// A log that resolves a promise at the next line of an event.
+// A log whose `next` resolves with the fields of the next line of this event.
 function createAwaitableLog(): {
   readonly log: Log;
   next(event: string): Promise<Readonly<Record<string, unknown>>>;
@@ -39,7 +39,7 @@ function openData(file: string, clock = createVirtualClock()) {
   return { ...dataStore, clock, lines, folder: openBackupFolder(file, clock) };
 }
 
-// Creates a database that exists before the start under test.
+// Creates a database file with this number of jobs.
 async function databaseWith(jobs: number): Promise<string> {
   const file = newFile();
   const store = openSqliteStore(file, quietDeps());
@@ -69,7 +69,7 @@ describe('hourly backups', () => {
       await clock.advance(order === 1 ? 1 : hourMs);
       const { file } = await backupMade;
       expect(jobsIn(String(file))).toBe(order);
-      // The hour until the next backup begins when this backup is finished.
+      // The hour until the next backup starts when this backup is finished.
       await clock.settle();
     }
     expect(readdirSync(folder.path).toSorted()).toEqual([
@@ -90,7 +90,7 @@ describe('hourly backups', () => {
     expect(Object.values(modesIn(folder.path))).toEqual(['600']);
   });
 
-  test('removes old backups and keeps foreign files', async () => {
+  test('removes old hourly backups, and keeps all other files', async () => {
     const file = await databaseWith(1);
     const path = join(dirname(file), 'backups');
     mkdirSync(path);
@@ -154,7 +154,7 @@ describe('backups at the start', () => {
 });
 
 describe('writes during a backup', () => {
-  test('includes writes that happen during the backup without delaying them', async () => {
+  test('includes writes during a backup, and does not delay them', async () => {
     const { store, db } = openStoreFixture();
     await putWorkers(store, 'w_1');
     const largePayload = { config: { text: 'x'.repeat(100_000) }, dataloader: null, files: {} };
@@ -285,7 +285,7 @@ describe('backups before a migration', () => {
     expect(numbers).toEqual([5, 4, 3]);
   });
 
-  test('does not migrate without a backup', () => {
+  test('does not migrate when the backup fails', () => {
     const file = newFile();
     migrateFrom(file, []);
     writeFileSync(join(dirname(file), 'backups'), 'a file where the folder should be');

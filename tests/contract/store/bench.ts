@@ -17,8 +17,9 @@ export interface StoreFixture {
   readonly clock: VirtualClock;
   // The names of the logged events.
   readonly logged: readonly string[];
+  // The errors that the store passed to `onFatal`.
   readonly fatal: readonly unknown[];
-  // Makes each statement that starts with `sql` fail, until the returned function is called.
+  // Makes each statement that starts with `sql` fail with this SQLite code, until the returned function is called.
   fail(sql: string, code: string): () => void;
 }
 

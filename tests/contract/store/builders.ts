@@ -170,7 +170,7 @@ export function asRequeued(job: LiveJob, changes: Partial<PendingJob> = {}): Pen
   };
 }
 
-// Stores a job and then each further state of it.
+// Stores a job, and then replaces it by each of these states in turn.
 export async function put(store: Store, first: PendingJob, ...steps: readonly Job[]): Promise<void> {
   await store.write(tx => {
     tx.insertJob(first, emptyPayload);

@@ -35,7 +35,7 @@ function readCopy(file: string) {
   return { rows, check };
 }
 
-test('copies a large database that another connection changes meanwhile', async () => {
+test('copies a large database that changes during the copy', async () => {
   const { db, insert } = openRows(30_000);
   const target = newTarget();
   let isOver = false;
@@ -52,7 +52,7 @@ test('copies a large database that another connection changes meanwhile', async 
   expect(written).toBeGreaterThan(10);
   const { rows = 0, check } = readCopy(target);
   expect(check).toBe('ok');
-  // The copy has the state of some moment between its start and its end.
+  // The copy has the state of one moment between the start and the end of the copying.
   expect(rows).toBeGreaterThanOrEqual(30_000);
   expect(rows).toBeLessThanOrEqual(30_000 + written);
 });
@@ -67,7 +67,7 @@ test('ends the copy of a database when it is aborted, and leaves the database us
   expect(db.pragma('wal_checkpoint(TRUNCATE)')).toMatchObject([{ busy: 0 }]);
 });
 
-test("rejects the copy of a missing database with SQLite's error, and creates none", async () => {
+test("rejects the copy of a missing database with SQLite's error, and creates no file", async () => {
   const missing = `${newFile()}-missing`;
   await expect(copyInThread(missing, newTarget(), untilDone())).rejects.toMatchObject({
     code: 'SQLITE_CANTOPEN',

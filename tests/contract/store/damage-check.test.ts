@@ -16,7 +16,7 @@ function writeCopy(): string {
   return file;
 }
 
-test('finds no damage in an intact copy, and describes that of a damaged one', async () => {
+test('finds no damage in an intact database, and describes the damage of a damaged one', async () => {
   const file = writeCopy();
   expect(await checkInThread(file, untilDone())).toEqual({ value: null });
   const damaged = newFile();
@@ -25,13 +25,13 @@ test('finds no damage in an intact copy, and describes that of a damaged one', a
   expect(await checkInThread(damaged, untilDone())).toEqual({ value: expect.stringMatching(/page|row/i) });
 });
 
-test("rejects with SQLite's error for a file that is no database", async () => {
+test("rejects the check of a file that is no database with SQLite's error", async () => {
   const file = newFile();
   writeFileSync(file, 'no database '.repeat(1_000));
   await expect(checkInThread(file, untilDone())).rejects.toMatchObject({ code: 'SQLITE_NOTADB' });
 });
 
-test('stops the check when it is aborted', async () => {
+test('stops the damage check when it is aborted', async () => {
   const controller = new AbortController();
   const checked = checkInThread(writeCopy(), controller.signal);
   controller.abort();

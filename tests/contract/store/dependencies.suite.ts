@@ -27,7 +27,7 @@ async function release(store: Store, child: PendingJob): Promise<void> {
 
 export function describeDependencies(open: OpenStore): void {
   describe('jobs that wait for other jobs', () => {
-    test('lists waiting jobs as pending, but keeps them out of the queue until their parents have ended', async () => {
+    test('lists jobs that wait for parents as pending, but queues them only when their parents have ended', async () => {
       const store = open();
       const child = dependent(2, makeDependencies('success', 1));
       await put(store, makeJob(1));
@@ -36,7 +36,7 @@ export function describeDependencies(open: OpenStore): void {
       await put(store, dependent(4, makeDependencies('end', 1), { approval: 'wanted' }));
       const filter = { includeFinal: true, user: null, workerId: null, search: parseSearch('') };
       const readAll = () => ({
-        line: store.queuedJobs(9),
+        queued: store.queuedJobs(9),
         dependent: store.dependentJobs(9),
         pending: idsOf(store.pendingJobs()),
         counts: store.jobCounts(),
@@ -62,7 +62,7 @@ export function describeDependencies(open: OpenStore): void {
       };
       expect(readAll()).toMatchObject({
         ...unchanged,
-        line: ['j_1', 'j_3'],
+        queued: ['j_1', 'j_3'],
         dependent: ['j_2'],
         position: 2,
       });
@@ -75,14 +75,14 @@ export function describeDependencies(open: OpenStore): void {
       await release(store, child);
       expect(readAll()).toMatchObject({
         ...unchanged,
-        line: ['j_1', 'j_2', 'j_3'],
+        queued: ['j_1', 'j_2', 'j_3'],
         dependent: [],
         position: 3,
       });
       expect(store.job(child.id)?.dependencies).toEqual(allDone(makeDependencies('success', 1)));
     });
 
-    test('finds waiting jobs by their parent, and does not list them as due for a boost', async () => {
+    test('finds waiting jobs by their parent, and does not list waiting jobs as due for a boost', async () => {
       const store = open();
       const rank = { ...makeJob(1).rank, boostAt: at(1) };
       const [first, second, third] = [
@@ -92,7 +92,7 @@ export function describeDependencies(open: OpenStore): void {
       ];
       await put(store, makeJob(1));
       for (const child of [first, second, third]) await put(store, child);
-      // `success`: any job of the retry chain `root` counts, so it has no parent. `end`: exactly this parent.
+      // With `success`, any job of the retry chain counts, so `parent` is null. With `end`, only this parent counts.
       const listOpenChildren = (on: AfterOn, parent: string | null, { limit = 9, after = '' } = {}) =>
         store
           .openChildren(
@@ -120,7 +120,7 @@ export function describeDependencies(open: OpenStore): void {
       expect(store.countChildren(jobId('j_1'))).toBe(2);
     });
 
-    test('finds the right waiting jobs after a command that released or added some was rolled back', async () => {
+    test('finds the same waiting jobs after the rollback of a command that released or added some', async () => {
       const store = open();
       const child = dependent(2, makeDependencies('success', 1));
       const children = (root: string, on: AfterOn = 'success') =>
@@ -138,8 +138,8 @@ export function describeDependencies(open: OpenStore): void {
       await put(store, child);
       await expectRolledBack(tx => {
         tx.replaceJob(child, { ...child, dependencies: allDone(makeDependencies('success', 1)) });
-        // So many new jobs exceed the cache. The store then reads the awaited parents from the database, inside this
-        // transaction, where the child is already released.
+        // These jobs exceed the cache, so the store reads the awaited parents from the database. It reads within this
+        // transaction, in which the child is already released.
         for (let n = 10; n < 1_050; n += 1)
           tx.insertJob(dependent(n, makeDependencies('success', n + 5_000)), emptyPayload);
       });
@@ -171,7 +171,7 @@ export function describeDependencies(open: OpenStore): void {
       await put(store, dependent(5, makeDependencies('end', 2)));
       expect(store.unreleasedParents()).toEqual(['j_2']);
       await store.write(tx => tx.replaceJob(retry, asEnded(retry, 'completed')));
-      // A retry counts for its root.
+      // The retry `j_3` counts for its root `j_1`, whose child was not released.
       expect(store.unreleasedParents().toSorted()).toEqual(['j_2', 'j_3']);
       expect(store.isAwaited(retry.id)).toBe(true);
     });

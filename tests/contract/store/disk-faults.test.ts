@@ -53,21 +53,24 @@ async function refuseWrites(fixture: StoreFixture, code = 'SQLITE_FULL'): Promis
 }
 
 describe('a disk that refuses changes', () => {
-  test.each(refusingCodes)('rolls the whole group back on %s, effects included', async code => {
-    const { store, db, fail } = openStoreFixture();
-    const repair = fail('COMMIT', code);
-    let effects = 0;
-    const group = await Promise.allSettled([
-      store.write(tx => {
-        tx.insertJob(makeJob(1), emptyPayload);
-        tx.afterCommit(() => effects++);
-      }),
-      put(store, makeJob(2)),
-    ]);
-    repair();
-    for (const result of group) expect(result).toMatchObject({ reason: expect.any(StorageError) });
-    expect([effects, store.pendingJobs(), db.inTransaction]).toEqual([0, [], false]);
-  });
+  test.each(refusingCodes)(
+    'rolls the whole group of commands back on %s, and runs none of their effects',
+    async code => {
+      const { store, db, fail } = openStoreFixture();
+      const repair = fail('COMMIT', code);
+      let effects = 0;
+      const group = await Promise.allSettled([
+        store.write(tx => {
+          tx.insertJob(makeJob(1), emptyPayload);
+          tx.afterCommit(() => effects++);
+        }),
+        put(store, makeJob(2)),
+      ]);
+      repair();
+      for (const result of group) expect(result).toMatchObject({ reason: expect.any(StorageError) });
+      expect([effects, store.pendingJobs(), db.inTransaction]).toEqual([0, [], false]);
+    },
+  );
 
   test('refuses all writes and allows reads until a probe succeeds', async () => {
     const fixture = openStoreFixture();
@@ -113,7 +116,7 @@ describe('a disk that refuses changes', () => {
     expect([first.outcome, nestedWrites[0]?.outcome, hasRun]).toEqual(['refused', 'refused', false]);
   });
 
-  test('probes a refusing disk every 0.5 s, and logs the start and the end', async () => {
+  test('probes a refusing disk every 0.5 s, and logs the start and the end of the outage', async () => {
     const fixture = openStoreFixture();
     const { store, clock, logged } = fixture;
     const repair = await refuseWrites(fixture, 'SQLITE_IOERR_WRITE');
@@ -130,7 +133,7 @@ describe('a disk that refuses changes', () => {
     expect(logged).toHaveLength(2);
   });
 
-  test('notifies all recovery listeners on each recovery', async () => {
+  test('notifies all recovery listeners on each recovery, even when one of them throws', async () => {
     const fixture = openStoreFixture();
     const { store, clock, logged } = fixture;
     const notified: string[] = [];
@@ -152,7 +155,7 @@ describe('a disk that refuses changes', () => {
     expect(logged.filter(event => event === 'store.recovery_listener_failed')).toHaveLength(2);
   });
 
-  test('keeps refusing while only a few bytes fit on the disk', async () => {
+  test('keeps refusing writes while only a few bytes fit on the disk', async () => {
     const { store, db, clock } = openStoreFixture();
     await putWorkers(store, 'w_1');
     allowPages(db, 0);
@@ -195,7 +198,7 @@ describe('a disk that refuses changes', () => {
   });
 });
 
-test('fails a group, but does not refuse later writes, while another program holds the lock', async () => {
+test('rejects a write while another program holds the lock, but accepts later writes', async () => {
   const { store, logged, file } = openStoreFixture();
   const other = new Database(file);
   other.exec('BEGIN IMMEDIATE');
@@ -206,7 +209,7 @@ test('fails a group, but does not refuse later writes, while another program hol
 });
 
 describe('fatal errors of the disk', () => {
-  test.each(fatalCodes)('stops and answers nothing after %s', async code => {
+  test.each(fatalCodes)('stops after %s, and answers no write', async code => {
     const { store, clock, logged, fatal, fail } = openStoreFixture();
     const repair = fail('COMMIT', code);
     const group = [follow(put(store, makeJob(1))), follow(put(store, makeJob(2)))];
@@ -300,7 +303,7 @@ describe('write-ahead log of the database', () => {
       tx.insertJob(makeJob(order), { config: { text: 'x'.repeat(bytes) }, dataloader: null, files: {} }),
     );
 
-  test('checkpoints the log before it grows long, and reuses it', async () => {
+  test('checkpoints the write-ahead log before it grows long, and reuses it', async () => {
     const { store, file, clock } = openStoreFixture();
     for (let order = 1; order <= 80; order++) await write(store, order, 500_000);
     await clock.settle();
@@ -308,7 +311,7 @@ describe('write-ahead log of the database', () => {
     expect(sizeOf(file)).toBeGreaterThan(26_000_000);
   });
 
-  test('shrinks a log that grew during a long read', async () => {
+  test('shrinks a write-ahead log that grew during a long read', async () => {
     const { store, file, clock } = openStoreFixture();
     const reader = new Database(file, { readonly: true });
     onTestFinished(() => void reader.close());
@@ -335,7 +338,7 @@ describe('write-ahead log of the database', () => {
     expect([fixture.logged, fixture.fatal.length]).toEqual([events, fatal]);
   });
 
-  test('checkpoints the log when it closes, and detects a failed fsync', async () => {
+  test('checkpoints the write-ahead log when the store closes, and detects a failed fsync', async () => {
     const fixture = openStoreFixture();
     await write(fixture.store, 1, 10);
     fixture.fail('PRAGMA wal_checkpoint(PASSIVE)', 'SQLITE_IOERR_FSYNC');
@@ -346,7 +349,7 @@ describe('write-ahead log of the database', () => {
   });
 });
 
-test('refuses to open with a SQLite that does not sync fully', () => {
+test('refuses to open a database when SQLite does not apply synchronous=FULL', () => {
   const { pragma } = Database.prototype;
   const spy = vi.spyOn(Database.prototype, 'pragma').mockImplementation(function (
     this: Database.Database,

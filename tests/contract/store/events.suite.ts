@@ -6,7 +6,7 @@ const fact: EventFact = { kind: 'worker', type: 'worker.back', workerId: workerI
 
 export function describeEvents(open: OpenStore): void {
   describe('events', () => {
-    test('returns no events at first', () => {
+    test('returns no events from a new store', () => {
       const store = open();
       expect(store.eventRange()).toEqual({ first: 0, last: 0 });
       expect(store.eventsAfter(0, 10)).toEqual([]);
@@ -42,7 +42,7 @@ export function describeEvents(open: OpenStore): void {
       expect(store.eventsAfter(3, 1)[0]?.at).toBe(at(4));
     });
 
-    test('leaves no gap for a failed command', async () => {
+    test('leaves no gap in the event numbers after a failed command', async () => {
       const store = open();
       const failedWrite = store.write(tx => {
         tx.appendEvent(fact, at(1));

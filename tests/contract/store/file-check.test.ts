@@ -13,7 +13,7 @@ const pageBytes = 4_096;
 const frameBytes = 24 + pageBytes;
 const frameAt = (index: number): number => 32 + index * frameBytes;
 
-// Returns the content of all files in the folder.
+// Returns the SHA-256 of each file in the folder of the database, by file name.
 const hashFiles = (file: string): Record<string, string> =>
   Object.fromEntries(
     readdirSync(dirname(file)).map(name => [
@@ -72,13 +72,16 @@ describe('findDamage on intact files', () => {
     expect(check(file)).toBeNull();
   });
 
-  test.each(['closed', 'killed'] as const)('accepts a database whose process %s it', async end => {
-    const file = await database(end);
-    expect(check(file)).toBeNull();
-    expect(jobsIn(file)).toBe(9);
-  });
+  test.each(['closed', 'killed'] as const)(
+    'accepts the intact database of a store that was %s',
+    async end => {
+      const file = await database(end);
+      expect(check(file)).toBeNull();
+      expect(jobsIn(file)).toBe(9);
+    },
+  );
 
-  test('accepts a log that starts with new frames and ends with old ones', async () => {
+  test('accepts a write-ahead log that starts with new frames and ends with old ones', async () => {
     const source = newFile();
     const store = openSqliteStore(source, quietDeps());
     for (let order = 1; order <= 30; order++) {
@@ -96,7 +99,7 @@ describe('findDamage on intact files', () => {
     expect(jobsIn(file)).toBe(30);
   });
 
-  test('accepts a log that a power cut truncated at any length', async () => {
+  test('accepts a write-ahead log that a power cut truncated at any length', async () => {
     const intact = await database('killed');
     const bytes = readFileSync(`${intact}-wal`);
     const file = newFile();
@@ -107,7 +110,7 @@ describe('findDamage on intact files', () => {
     }
   });
 
-  test('accepts a log with a hole in its last transaction after a power cut', async () => {
+  test('accepts a write-ahead log with a hole in its last transaction after a power cut', async () => {
     const file = await database('killed');
     const frames = (sizeOf(`${file}-wal`) - 32) / frameBytes;
     overwriteBytes(`${file}-wal`, frameAt(frames - 2), Buffer.alloc(frameBytes));
@@ -115,7 +118,7 @@ describe('findDamage on intact files', () => {
     expect(jobsIn(file)).toBe(8);
   });
 
-  test('accepts a truncated last page that the log contains', async () => {
+  test('accepts a truncated last page that the write-ahead log contains', async () => {
     const file = await database('killed');
     expect(sizeOf(file)).toBe(pageBytes);
     truncateSync(file, pageBytes - 1);
@@ -151,7 +154,7 @@ describe('findDamage on damaged files', () => {
   test.each([
     ['a byte', 1],
     ['a page', pageBytes],
-  ])('detects a database with a log that lost %s', async (_what, lostBytes) => {
+  ])('detects that a database with a write-ahead log lost %s', async (_what, lostBytes) => {
     const file = await database('closed');
     const store = openSqliteStore(file, quietDeps());
     await putWorkers(store, 'w_2');
@@ -164,7 +167,7 @@ describe('findDamage on damaged files', () => {
     expect(check(copy)).toMatch(/^(is damaged: .|was cut off)/);
   });
 
-  test('detects a database that is empty or missing while its log is not', async () => {
+  test('detects a database that is empty or missing while its write-ahead log is not', async () => {
     const file = await database('killed');
     const copy = newFile();
     copyFileSync(`${file}-wal`, `${copy}-wal`);
@@ -176,7 +179,7 @@ describe('findDamage on damaged files', () => {
   test.each([
     ['other bytes', Buffer.alloc(50_000, 7)],
     ['zeros', Buffer.alloc(50_000)],
-  ])('detects a log that consists of %s', async (_what, bytes) => {
+  ])('detects a write-ahead log that consists of %s', async (_what, bytes) => {
     const file = await database('killed');
     writeFileSync(`${file}-wal`, bytes);
     expect(check(file)).toBe('is damaged: its log (-wal) has no valid header');
@@ -187,7 +190,7 @@ describe('findDamage on damaged files', () => {
     ['the header of its first page', 32 + 10],
     ['its first page', 32 + 24 + 100],
     ['the page of a commit in the middle', frameAt(12) + 2_000],
-  ])('detects a log with a changed byte in %s', async (_what, offset) => {
+  ])('detects a write-ahead log with a changed byte in %s', async (_what, offset) => {
     const file = await database('killed');
     const originalByte = readFileSync(`${file}-wal`)[offset] ?? 0;
     overwriteBytes(`${file}-wal`, offset, Buffer.from([originalByte ^ 1]));
@@ -204,7 +207,7 @@ describe('findDamage on damaged files', () => {
 });
 
 describe('findDamage on files that it cannot judge', () => {
-  test('refuses a database of a later version', async () => {
+  test('refuses to check a database of a later version', async () => {
     const file = await database('closed');
     const db = new Database(file);
     db.pragma('user_version = 99');
@@ -214,7 +217,7 @@ describe('findDamage on files that it cannot judge', () => {
     expect(hashFiles(file)).toEqual(before);
   });
 
-  test('refuses a backup next to the log of another database', async () => {
+  test('refuses to check a backup next to the write-ahead log of another database', async () => {
     const killed = await database('killed');
     const backup = newFile();
     const store = openSqliteStore(newFile(), quietDeps());
@@ -234,7 +237,7 @@ describe('findDamage on files that it cannot judge', () => {
     expect(check(backup)).toBeNull();
   });
 
-  test('fails to open a folder in place of a database', () => {
+  test('refuses to check a folder in place of a database', () => {
     const file = newFile();
     mkdirSync(file);
     expect(() => findDamage(file)).toThrow(`${file} cannot be opened`);

@@ -1,4 +1,4 @@
-// Guarantees that only a store in a file has: private modes, durability, and errors for unusable files.
+// Guarantees that only a store in a file gives: private modes, durability, and errors for unusable files.
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { chmodSync, readFileSync, writeFileSync } from 'node:fs';
@@ -74,7 +74,7 @@ test('keeps WAL mode in the file for other programs', async () => {
   otherConnection.close();
 });
 
-test('answers a write only after others can see the change', async () => {
+test('answers a write only after other connections can see the change', async () => {
   const file = newFile();
   const store = open(file);
   const otherConnection = new Database(file, { readonly: true });
@@ -91,7 +91,7 @@ test('answers a write only after others can see the change', async () => {
   expect(counts).toEqual([0, 1]);
 });
 
-test('returns everything again when the file is reopened', async () => {
+test('returns the same data after the file is reopened', async () => {
   const file = newFile();
   const first = open(file);
   const [running, waiting] = [asLive(makeJob(1), 'running', { startedAt: at(2) }), makeJob(2)];
@@ -176,7 +176,7 @@ test('refuses writes that do not fit on a full disk, and works afterwards', asyn
   expect(store.pendingJobs()).toEqual([makeJob(2)]);
 });
 
-test('rolls the whole group back when the commit fails', async () => {
+test('rolls all commands of a group back when the commit fails', async () => {
   const { store, db } = openStoreFixture();
   await putWorkers(store, 'w_1');
   let effects = 0;
@@ -220,7 +220,7 @@ test('refuses a file with a future schema and leaves it unchanged', async () => 
 test.each([
   ['a text file', Buffer.from('this is no database, but a letter to my aunt\n'.repeat(200))],
   ['a database with an overwritten header', Buffer.concat([Buffer.alloc(100, 0xff), Buffer.alloc(8_092)])],
-])('refuses %s by its name and leaves it unchanged', (_what, bytes) => {
+])('refuses %s with an error that names the file, and leaves the file unchanged', (_what, bytes) => {
   const file = newFile();
   writeFileSync(file, bytes);
   expect(() => openSqliteStore(file, quietDeps())).toThrow(
@@ -237,7 +237,7 @@ test('treats an empty file as a new database', async () => {
   expect(store.workers()).toEqual([makeWorker()]);
 });
 
-test('refuses a path where no file can exist by its name', () => {
+test('refuses a path where no file can exist, with an error that names the path', () => {
   const folder = openFolder();
   for (const file of [folder, join(folder, 'none', 'trainyard.db')]) {
     expect(() => openSqliteStore(file, quietDeps())).toThrow(file);

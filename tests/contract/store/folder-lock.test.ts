@@ -15,14 +15,15 @@ import { modesIn } from './bench.ts';
 const since = '2026-01-01T12:00:00.000Z';
 const program = fileURLToPath(new URL('./lock-holder.ts', import.meta.url));
 
-interface Starter {
+interface LockHolder {
   readonly child: ChildProcess;
+  // Resolves with the next line of the output.
   next(): Promise<string>;
-  // Makes the process try to lock the folder. Resolves with its output.
-  go(): Promise<string>;
+  // Makes the process try to lock the folder. Resolves with `won`, or with `lost` and the reason.
+  tryLock(): Promise<string>;
 }
 
-function startHolder(folder: string): Starter {
+function startHolder(folder: string): LockHolder {
   const child = spawn(process.execPath, [program, folder, since], { stdio: ['pipe', 'pipe', 'inherit'] });
   onTestFinished(() => void child.kill('SIGKILL'));
   const lines = createInterface({ input: child.stdout })[Symbol.asyncIterator]();
@@ -30,7 +31,7 @@ function startHolder(folder: string): Starter {
   return {
     child,
     next,
-    go() {
+    tryLock() {
       child.stdin.write('go\n');
       return next();
     },
@@ -53,7 +54,7 @@ function lockRefusal(folder: string): string {
   return 'none';
 }
 
-test('tells the second orchestrator which process holds the folder, since when, and what to do', () => {
+test('names the process that holds the folder, since when, and a remedy', () => {
   const folder = openFolder();
   const heldLock = lock(folder);
   expect(lockRefusal(folder)).toBe(
@@ -75,22 +76,22 @@ test.skipIf(process.platform === 'win32')('creates its lock files readable only 
 
 test('gives the lock to exactly one of 50 processes that start together', { timeout: 60_000 }, async () => {
   const folder = openFolder();
-  const starters = Array.from({ length: 50 }, () => startHolder(folder));
-  for (const { next } of starters) expect(await next()).toBe('ready');
-  const outputs = await Promise.all(starters.map(({ go }) => go()));
+  const holders = Array.from({ length: 50 }, () => startHolder(folder));
+  for (const { next } of holders) expect(await next()).toBe('ready');
+  const outputs = await Promise.all(holders.map(({ tryLock }) => tryLock()));
   expect(outputs.filter(line => line === 'won')).toHaveLength(1);
   expect(outputs.filter(line => line.startsWith('lost: '))).toHaveLength(49);
 });
 
-test('releases the lock when its holder is killed, and no longer names it', async () => {
+test('releases the lock when its holder is killed, and no longer names the killed process', async () => {
   const folder = openFolder();
   const first = startHolder(folder);
   await first.next();
-  expect(await first.go()).toBe('won');
+  expect(await first.tryLock()).toBe('won');
   expect(lockRefusal(folder)).toContain(`process ${first.child.pid}, since ${since}`);
   first.child.kill('SIGKILL');
   await once(first.child, 'exit');
-  // The lock file still names the killed holder, because the next holder has not written its name yet.
+  // Put the old lock file back, as if the next holder had not written its name yet.
   const staleFile = readFileSync(join(folder, 'lock.json'), 'utf8');
   const heldLock = lock(folder);
   writeFileSync(join(folder, 'lock.json'), staleFile);
@@ -112,7 +113,7 @@ test.each([
   expect(lockRefusal(folder)).toContain(`another orchestrator, ${expectedHolder}`);
 });
 
-test('keeps the lock although nothing in the program refers to it', () => {
+test('keeps the lock when no variable of the program refers to it', () => {
   const folder = openFolder();
   setFlagsFromString('--expose-gc');
   const collectGarbage = runInNewContext('gc') as () => void;
@@ -123,7 +124,7 @@ test('keeps the lock although nothing in the program refers to it', () => {
   expect(lockRefusal(folder)).toBe('none');
 });
 
-test('refuses a lock file that is not a database by its name', () => {
+test('refuses a lock file that is not a database, with an error that names the file', () => {
   const folder = openFolder();
   writeFileSync(join(folder, 'lock.db'), 'a letter to my aunt, long enough to have a header\n'.repeat(20));
   expect(() => lockFolder(folder, since)).toThrow(`${join(folder, 'lock.db')} is not a database`);

@@ -28,7 +28,7 @@ const filter = (changes: Partial<JobFilter> = {}): JobFilter => ({
 });
 const orders = (jobs: readonly Job[]): number[] => jobs.map(({ order }) => order);
 
-// Stores one job in each status; `j_1` is pending. Each live job has a worker of its own.
+// Stores one job in each status. `j_1` is pending, and each live job has its own worker.
 async function putOneOfEach(store: Store): Promise<readonly JobStatus[]> {
   await putWorkers(store, 'w_1', ...liveStatuses.map(status => `w_${status}`));
   const statuses: readonly JobStatus[] = ['pending', ...liveStatuses, ...finalStatuses];
@@ -364,7 +364,7 @@ function describeLists(open: OpenStore): void {
     expect(ordersAhead(withPriority(Number.MAX_SAFE_INTEGER, 0), 9)).toEqual([22, 25, 1, 21, 23, 24]);
   });
 
-  test('counts only pending jobs for a position', async () => {
+  test('ignores live and ended jobs in the position of a pending job', async () => {
     const store = open();
     await putOneOfEach(store);
     await put(store, withPriority(20, 5));

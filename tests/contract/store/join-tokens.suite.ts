@@ -28,7 +28,7 @@ export function describeJoinTokens(open: OpenStore): void {
       expect(store.joinToken('join-3')).toBeNull();
     });
 
-    test('stores what a join token was used for', async () => {
+    test('stores the worker token that a join token was used for', async () => {
       const store = await openWithTwoTokens();
       await store.write(tx => tx.setJoinToken('join-1', makeJoinToken('w_1', { usedFor: 'hash-9' })));
       expect(store.joinToken('join-1')).toEqual(makeJoinToken('w_1', { usedFor: 'hash-9' }));

@@ -42,7 +42,7 @@ export function describeMetrics(open: OpenStore): void {
       expect(store.metricKeys(jobId('j_2'))).toEqual([]);
     });
 
-    test('removes all later pages when it writes pages from a position on', async () => {
+    test('replaces all pages of a curve from a position on', async () => {
       const store = await withJobs();
       const put = (page: number, width: number, ...pages: (readonly Bucket[])[]) =>
         store.write(tx => tx.putSeries(run, 'loss', { page, width }, pages));
@@ -53,7 +53,7 @@ export function describeMetrics(open: OpenStore): void {
       expect(store.seriesTail(a1, 'loss')).toEqual({ page: 0, width: 8, buckets: buckets(9) });
     });
 
-    test('stores which points of an attempt the curves include', async () => {
+    test('stores up to which point of an attempt its curves are complete', async () => {
       const store = await withJobs();
       expect(store.metricRun(a1)).toBeNull();
       const first = { ...run, next: 1, lastStep: null, lastMs: 0.5 };

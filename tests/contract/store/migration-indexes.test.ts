@@ -45,13 +45,13 @@ function connect(file: string): Database.Database {
 const schemaOf = (file: string): readonly unknown[] =>
   connect(file).prepare('SELECT type, name, sql FROM sqlite_schema ORDER BY type, name').all();
 
-test('gives an older file the schema of a new one', () => {
+test('migrates an older file to the schema of a new file', () => {
   const [migrated, created] = [openStoreFixture(writeOldFile()), openStoreFixture(newFile())];
   expect(schemaOf(migrated.file)).toEqual(schemaOf(created.file));
   expect(connect(migrated.file).pragma('integrity_check', { simple: true })).toBe('ok');
 });
 
-test('counts the jobs of an older file correctly', () => {
+test('counts the jobs of a migrated file correctly', () => {
   const { store } = openStoreFixture(writeOldFile());
   expect(store.jobCounts()).toEqual({ pending: 1, blocked: 0, live: 1 });
   expect(store.countJobs()).toEqual(
@@ -70,7 +70,7 @@ describe.each([
     "INSERT INTO audit (at, type, actor_type, target_type, target_id, details, hash) VALUES (0, '', 'admin', '', '', '', '')",
   ];
 
-  test.each(changes)('checks a row without a temporary table: %s', sql => {
+  test.each(changes)('checks the constraints of a row without a temporary table: %s', sql => {
     const { file } = openStoreFixture(fileOf());
     const opcodes = connect(file).prepare<[], { readonly opcode: string }>(`EXPLAIN ${sql}`).all();
     expect(opcodes.map(({ opcode }) => opcode)).not.toContain('OpenEphemeral');
@@ -94,7 +94,7 @@ describe.each([
     );
   });
 
-  test('refuses changes of the schema texts', () => {
+  test('refuses changes of the table sqlite_schema', () => {
     const { db } = openStoreFixture(fileOf());
     db.pragma('writable_schema = ON');
     expect(() => db.exec("UPDATE sqlite_schema SET sql = '' WHERE name = 'audit'")).toThrow(

@@ -64,7 +64,7 @@ describe.each([
   ['first', [schema1]],
   ['second', [schema1, schema2]],
 ] as const)('migrating a database of the %s schema version', (_which, schemas) => {
-  test('keeps the queue order and sets each level from the priority', async () => {
+  test('keeps the queue order of migrated jobs, and sets each level from the priority', async () => {
     const store = open(
       writeDatabase(schemas, put => {
         for (const [index, priority] of [10, 50, 0, 40, 10, 39].entries()) putJob(put, index + 1, priority);
@@ -121,7 +121,7 @@ describe.each([
     expect(store.jobCounts()).toEqual({ pending: 6, blocked: 1, live: 0 });
   });
 
-  test('keeps waiting and running times and GPU time of ended jobs', () => {
+  test('keeps waiting time, running time and GPU time of migrated jobs', () => {
     const store = open(
       writeDatabase(schemas, put => {
         const rig = { name: 'rig', type: 'persistent', labels: '{}', created_at: at(0), served: 0 };
@@ -148,7 +148,7 @@ describe.each([
     expect(store.gpuMs(at(30), at(100))).toBe(2 * 10_000);
   });
 
-  test('gives jobs no name, tags, group or notes, which can be set then', async () => {
+  test('gives migrated jobs no name, tags, group or notes, and can store them later', async () => {
     const store = open(writeDatabase(schemas, put => putJob(put, 1, 10)));
     const id = jobId('j_1');
     const job = store.job(id);
@@ -164,7 +164,7 @@ describe.each([
     expect(store.notesOf(id)).toBe('notes');
   });
 
-  test('marks no worker as local', () => {
+  test('marks no migrated worker as local', () => {
     const store = open(
       writeDatabase(schemas, put => {
         const base = { name: 'rig', type: 'persistent', labels: '{}', created_at: at(0), served: 0 };
@@ -176,7 +176,7 @@ describe.each([
 });
 
 describe('migrating the audit trail of the second schema version', () => {
-  // Creates audit rows with the seals of that schema version.
+  // Creates audit rows that the second schema version can store, with their seals.
   function sealedRows(count: number): readonly AuditRow[] {
     const rows: AuditRow[] = [];
     for (let n = 1; n <= count; n++) {
@@ -210,7 +210,7 @@ describe('migrating the audit trail of the second schema version', () => {
       change(db);
     });
 
-  test('keeps every row with its number and hash, and appends rows about the queue', async () => {
+  test('keeps every migrated audit row with its number and hash, and appends rows about the queue', async () => {
     const store = open(fileWith(sealed));
     expect(store.audit.after(0, 9)).toEqual(sealed);
     expect(store.audit.list(auditFilter({ targetId: 'j_4', limit: 9 })).rows).toEqual([sealed[3]]);
@@ -221,7 +221,7 @@ describe('migrating the audit trail of the second schema version', () => {
     expect(await book.verify(wholeTrail)).toMatchObject({ valid: true, checked: 6, first_bad: null });
   });
 
-  test('still detects that the newest rows were cut off, and does not reuse their numbers', async () => {
+  test('detects after the migration that the newest audit rows were removed, and does not reuse their numbers', async () => {
     const store = open(
       fileWith(sealed, db => {
         db.exec('DROP TRIGGER audit_rows_are_kept; DELETE FROM audit WHERE seq > 3;');
@@ -236,7 +236,7 @@ describe('migrating the audit trail of the second schema version', () => {
     expect(store.audit.lastSeq()).toBe(6);
   });
 
-  test('starts with number 1 when the trail is empty', async () => {
+  test('starts a migrated audit trail without rows with number 1', async () => {
     const store = open(fileWith([]));
     expect([store.audit.lastSeq(), store.audit.after(0, 9)]).toEqual([0, []]);
     await store.write(tx => tx.appendAudit(next));
@@ -250,7 +250,7 @@ describe('migrating the audit trail of the second schema version', () => {
       'replace a row',
       'INSERT OR REPLACE INTO audit SELECT seq, at, type, actor_type, actor_id, address, target_type, target_id, \'{"x":1}\', hash FROM audit WHERE seq = 2',
     ],
-  ])('refuses SQL statements that %s', (_what, sql) => {
+  ])('refuses SQL statements that %s of the audit trail', (_what, sql) => {
     const file = fileWith(sealed);
     const store = open(file);
     const db = new Database(file);
@@ -259,7 +259,7 @@ describe('migrating the audit trail of the second schema version', () => {
     expect(store.audit.after(0, 9)).toEqual(sealed);
   });
 
-  test('removes the temporary tables of the migration', () => {
+  test('removes the temporary tables of the audit migration', () => {
     const file = fileWith(sealed);
     open(file);
     const db = new Database(file, { readonly: true });

@@ -126,7 +126,7 @@ const spec = {
 };
 
 describe('migrating workers', () => {
-  test('keeps all facts of workers and gives them no strikes', () => {
+  test('keeps all facts of migrated workers, and gives them no strikes', () => {
     const drain = { reason: 'new disk', by: 'ada', since: at(5) };
     const store = open(
       writeOldFile(old => {
@@ -177,7 +177,7 @@ describe('migrating workers', () => {
     expect(store.worker(workerId('w_4'))).toBeNull();
   });
 
-  test('keeps the tokens of workers, and accepts new ones', async () => {
+  test('keeps the tokens of migrated workers, and accepts new ones', async () => {
     const store = open(writeOldFile(old => ['w_1', 'w_2'].forEach(id => old.worker(id))));
     await store.write(tx => {
       tx.setTokenHash(workerId('w_1'), 'new-1', true);
@@ -203,7 +203,7 @@ test('stores join tokens for migrated workers', async () => {
 describe('migrating jobs', () => {
   const live = { started: at(3) };
 
-  test.each(JobStatus.options)('keeps a %s job unchanged', status => {
+  test.each(JobStatus.options)('keeps a migrated %s job unchanged', status => {
     const isFinal = ['completed', 'failed', 'cancelled'].includes(status);
     const store = open(
       writeOldFile(old => {
@@ -221,7 +221,7 @@ describe('migrating jobs', () => {
     expect(listed).toEqual([job]);
   });
 
-  test('gives a cancelling job the stop reason cancel', () => {
+  test('gives a migrated cancelling job the stop reason cancel', () => {
     const before = Date.now();
     const store = open(
       writeOldFile(old => {
@@ -237,7 +237,7 @@ describe('migrating jobs', () => {
     expect(job.stop.since).toBeLessThanOrEqual(Date.now());
   });
 
-  test('derives from each ended attempt whether it used a retry and whether the server gave it up', () => {
+  test('derives from each migrated attempt whether it used a retry and whether the server gave it up', () => {
     const store = open(
       writeOldFile(old => {
         old.worker('w_1');
@@ -326,7 +326,7 @@ test('adds a permanent fleet id and empty pool tables to an older database', asy
   expect(open(file).fleetId()).toBe(id);
 });
 
-test('continues the event numbers and starts the audit trail', async () => {
+test('continues the event numbers of a migrated file, and starts its audit trail', async () => {
   const fact = { kind: 'worker', type: 'worker.back', workerId: 'w_1' };
   const store = open(
     writeOldFile(old => {

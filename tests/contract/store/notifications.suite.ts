@@ -53,7 +53,7 @@ export function describeNotifications(open: OpenStore): void {
     store.nextDelivery(channelId(channel), now)?.id ?? null;
 
   describe('stored notifications', () => {
-    test('lists channels and rules in the order of their creation after a change', async () => {
+    test('keeps the order of channels and rules when they change', async () => {
       const store = await withDeliveries();
       const changed = { ...makeChannel('c1'), name: 'team' };
       await store.write(tx => {
@@ -92,7 +92,7 @@ export function describeNotifications(open: OpenStore): void {
       expect(store.deliveries('failed', 9)).toEqual([{ ...first, state: 'failed' }]);
     });
 
-    test('keeps the newest ended deliveries and all pending ones', async () => {
+    test('trims old deliveries that have ended, and keeps all pending ones', async () => {
       const ended = ['d1', 'd2', 'd3'].map(id => makeDelivery(id, { state: 'delivered' }));
       const store = await withDeliveries(makeDelivery('d0'), ...ended);
       await store.write(tx => tx.trimDeliveries(2));

@@ -111,7 +111,7 @@ export function describePools(open: OpenStore): void {
       expect(store.pools()).toHaveLength(2);
     });
 
-    test('removes a pool together with its launches, and no others', async () => {
+    test('removes a pool together with its launches, and no other launches', async () => {
       const otherLaunch = makeLaunch('l2', { poolId: poolId('p_big') });
       const store = await withPools(makeEndedLaunch('l1', 1, 2), otherLaunch);
       await store.write(tx => tx.removePool(poolId('p_gpu')));
@@ -130,7 +130,7 @@ export function describePools(open: OpenStore): void {
       expect(store.launchOfWorker(workerId('w_9'))).toBeNull();
     });
 
-    test('lists launches that have not ended, in the order in which they were ordered', async () => {
+    test('lists launches that have not ended, oldest order first', async () => {
       const store = await withPools(
         makeLaunch('l3'),
         makeEndedLaunch('l2', 1, 2),
@@ -157,7 +157,7 @@ export function describePools(open: OpenStore): void {
       expect(store.launchesOf(poolId('p_none'), 9)).toEqual([]);
     });
 
-    test('requires an existing pool and a worker that no other launch has', async () => {
+    test('requires for a launch an existing pool and a worker without another launch', async () => {
       const store = await withPools(makeLaunch('l1'));
       const insertLaunch = (launch: Launch) => store.write(tx => tx.insertLaunch(launch));
       await expect(insertLaunch(makeLaunch('l2'))).rejects.toThrow('FOREIGN');

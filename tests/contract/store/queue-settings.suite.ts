@@ -4,7 +4,7 @@ import { at, jobId, type OpenStore, putEnded } from './builders.ts';
 
 export function describeQueueSettings(open: OpenStore): void {
   describe('queue settings', () => {
-    test('returns null at first, and then the newest settings', async () => {
+    test('returns null before the first queue settings, and then the newest ones', async () => {
       const store = open();
       expect(store.queueSettings()).toBeNull();
       const first: QueueSettings = {
@@ -25,7 +25,7 @@ export function describeQueueSettings(open: OpenStore): void {
       expect(store.queueSettings()).toEqual(second);
     });
 
-    test('returns the previous settings when the command is rolled back', async () => {
+    test('returns the previous queue settings when a command is rolled back', async () => {
       const store = open();
       const before: QueueSettings = {
         pause: null,

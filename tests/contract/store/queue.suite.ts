@@ -36,7 +36,7 @@ export function describeQueue(open: OpenStore): void {
   describeFilters(open);
   describeRanks(open);
   describeEnds(open);
-  describeLine(open);
+  describeQueueOrder(open);
 }
 
 function describeFilters(open: OpenStore): void {
@@ -176,14 +176,14 @@ function describeRanks(open: OpenStore): void {
   });
 
   describe('highestTop', () => {
-    test('returns 0 while no job is at the top', async () => {
+    test('returns the top number 0 while no job was moved to the top', async () => {
       const store = open();
       expect(store.highestTop()).toBe(0);
       await put(store, makeJob(1));
       expect(store.highestTop()).toBe(0);
     });
 
-    test('returns the highest top of pending and live jobs, ignoring ended ones', async () => {
+    test('returns the highest top number of pending and live jobs, ignoring ended ones', async () => {
       const store = open();
       await putWorkers(store, 'w_1');
       await put(store, ranked(1, { top: 2, level: 102 }));
@@ -338,7 +338,7 @@ const withGpus = (order: number, gpuCount: number, devices: readonly number[] | 
   return makeJob(order, { spec: { ...spec, devices, requirements: { ...spec.requirements, gpuCount } } });
 };
 
-function describeLine(open: OpenStore): void {
+function describeQueueOrder(open: OpenStore): void {
   test('returns the queue in dispatch order, without jobs that need approval', async () => {
     const store = open();
     expect(store.queuedJobs(10)).toEqual([]);
@@ -419,7 +419,7 @@ function describeLine(open: OpenStore): void {
     ]);
   });
 
-  test('groups pending jobs with the same requirements behind the first one', async () => {
+  test('groups pending jobs with the same requirements, and names the first of each group', async () => {
     const store = open();
     await putWorkers(store, 'w_1');
     for (const [order, gpus] of [1, 8, 1, 8, 8, 2].entries()) await put(store, withGpus(order + 1, gpus));

@@ -21,10 +21,10 @@ interface Fixture {
   readonly file: string;
   readonly store: Store;
   readonly backup: string;
-  // Causes of failures in the log.
+  // The fields of all errors in the log.
   readonly causes: string[];
   prepare(name?: string): Promise<Outcome<Replacement>>;
-  // Creates a file in the folder of the backups.
+  // Creates a file in the folder of the backups, and returns its name.
   plant(write: (file: string) => void): string;
 }
 
@@ -108,7 +108,7 @@ describe('replacing the database with a backup', () => {
     expect(leftovers(fixture.file)).toEqual([]);
   });
 
-  test('continues after the highest event number of both databases', async () => {
+  test('continues the event numbers after the highest number of both databases', async () => {
     const fixture = await openFixture();
     const replacement = await prepareOrThrow(fixture);
     await fixture.store.close();
@@ -187,7 +187,7 @@ describe('unusable backups', () => {
       /it could not be read.*The log has more/,
       /JSON/,
     ],
-  ])('refuses %s and changes nothing', async (_what, plant, detailPattern, causePattern) => {
+  ])('refuses to restore %s, and changes nothing', async (_what, plant, detailPattern, causePattern) => {
     const fixture = await openFixture();
     const whole = join(dirname(fixture.file), 'backups', fixture.backup);
     const name = fixture.plant(file => plant(file, whole));
@@ -202,7 +202,7 @@ describe('unusable backups', () => {
     expect(workersOf(fixture.store)).toEqual(['w_first', 'w_last']);
   });
 
-  test('refuses a backup that cannot be copied, and names the file only in the log', async () => {
+  test('refuses to restore a backup that cannot be copied, and names the file only in the log', async () => {
     const fixture = await openFixture();
     const name = fixture.plant(file => mkdirSync(file));
     const outcome = await fixture.prepare(name);

@@ -40,8 +40,8 @@ function open(file: string): Opened {
   return { ...dataStore, logged };
 }
 
-// Creates a database with backups. Each backup has one worker more than the previous one. The database has one more
-// than the last backup, and a job.
+// Creates a database with backups. Each backup has one worker more than the previous one. The database has another
+// worker and a job.
 async function database({ backups }: { readonly backups: number }): Promise<string> {
   const file = newFile();
   const folder = openBackupFolder(file, createVirtualClock());
@@ -62,7 +62,7 @@ const backupsOf = (file: string): readonly string[] =>
   readdirSync(join(dirname(file), 'backups')).map(name => join(dirname(file), 'backups', name));
 const workersIn = ({ store }: DataStore): readonly string[] => store.workers().map(({ id }) => id);
 
-// Returns the content of all files beside the database.
+// Returns the path and the content of each file below the folder of the database.
 const snapshot = (file: string): readonly unknown[] =>
   readdirSync(dirname(file), { recursive: true })
     .map(name => join(dirname(file), String(name)))
@@ -95,7 +95,7 @@ describe('restoring a damaged database', () => {
     expect(workersIn(reopened)).toEqual(['w_1', 'w_2', 'w_new']);
   });
 
-  test('restores the database with a mode for its owner only', async () => {
+  test('restores the database with a mode that lets only its owner read it', async () => {
     const file = await database({ backups: 1 });
     damage(file);
     for (const backup of backupsOf(file)) chmodSync(backup, 0o644);
@@ -116,7 +116,7 @@ describe('restoring a damaged database', () => {
     expect(dataStore.logged).toEqual(['backup.unusable', 'backup.unusable', 'store.restored']);
   });
 
-  test('gives each damaged database that it sets aside a name of its own', async () => {
+  test('sets each damaged database aside under a new name', async () => {
     const file = await database({ backups: 1 });
     for (const times of [1, 2, 3]) {
       writeFileSync(file, `damaged for the ${times}. time`);
@@ -169,7 +169,10 @@ describe('audit trail of a damaged database', () => {
     });
 
   /** Creates a backup with 3 audit rows, and a database with 5 further rows whose jobs table is unreadable. */
-  async function trailBench(): Promise<{ readonly file: string; readonly rows: readonly AuditRow[] }> {
+  async function createDamagedTrail(): Promise<{
+    readonly file: string;
+    readonly rows: readonly AuditRow[];
+  }> {
     const file = newFile();
     const folder = openBackupFolder(file, createVirtualClock());
     const store = openSqliteStore(file, quietDeps());
@@ -197,7 +200,7 @@ describe('audit trail of a damaged database', () => {
   }
 
   test('salvages all readable audit rows', async () => {
-    const { file, rows } = await trailBench();
+    const { file, rows } = await createDamagedTrail();
     const { store, restored } = open(file);
     expect(restored).toMatchObject({ salvagedRows: 5 });
     expect(store.audit.after(0, 100)).toEqual(rows);
@@ -206,7 +209,7 @@ describe('audit trail of a damaged database', () => {
   });
 
   test('salvages audit rows up to the first with an invalid seal', async () => {
-    const { file, rows } = await trailBench();
+    const { file, rows } = await createDamagedTrail();
     edit(file, db => {
       db.unsafeMode();
       db.exec("DROP TRIGGER audit_rows_stay; UPDATE audit SET actor_id = 'bob' WHERE seq = 7");
@@ -217,7 +220,7 @@ describe('audit trail of a damaged database', () => {
   });
 
   test('keeps only the audit rows of the backup when the file is no database', async () => {
-    const { file, rows } = await trailBench();
+    const { file, rows } = await createDamagedTrail();
     writeFileSync(file, 'no database at all');
     const { store, restored } = open(file);
     expect(restored).toMatchObject({ salvagedRows: 0 });
@@ -306,7 +309,7 @@ describe('event numbers after a restore', () => {
   });
 });
 
-test('keeps an intact database unchanged', async () => {
+test('restores no backup over an intact database', async () => {
   const file = await database({ backups: 1 });
   const dataStore = open(file);
   expect([dataStore.restored, dataStore.logged, workersIn(dataStore)]).toEqual([null, [], ['w_1', 'w_last']]);

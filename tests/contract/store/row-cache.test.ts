@@ -20,8 +20,8 @@ const payloadOf = (order: number): JobPayload => ({
   files: order === 3 ? { 'lycoris.json': '{}' } : {},
 });
 
-// Changes a job if its status allows that; otherwise does nothing.
-function change(tx: Tx, order: number, worker: number, what: string): void {
+// Applies this change to a job if its status allows the change. Otherwise does nothing.
+function changeJob(tx: Tx, order: number, worker: number, what: string): void {
   const id = makeJob(order).id;
   const workerOf = workers[worker] ?? workerId('w_1');
   const job = tx.job(id);
@@ -77,18 +77,18 @@ const Step = fc.record({
 });
 const Command = fc.record({
   steps: fc.array(Step, { minLength: 1, maxLength: 4 }),
-  isTakenBack: fc.boolean(),
+  isRolledBack: fc.boolean(),
 });
 
 const rollback = new Error('the command is rolled back');
 
 async function run(
   store: SqliteStore,
-  { steps, isTakenBack: isRolledBack }: typeof Command extends fc.Arbitrary<infer C> ? C : never,
+  { steps, isRolledBack }: typeof Command extends fc.Arbitrary<infer C> ? C : never,
 ) {
   const answer = store.write(tx => {
     for (const { order, worker, what } of steps) {
-      change(tx, order, worker, what);
+      changeJob(tx, order, worker, what);
       // A token belongs to one worker, so do not rotate to a token that another worker has.
       if (what !== 'rotate' || tx.workerByTokenHash('hash 2') === null) changeWorker(tx, worker, what);
       readAll(tx);
@@ -168,11 +168,11 @@ test('drops an old token even if the worker was read before', async () => {
   const drop = (): Promise<boolean> => store.write(tx => tx.dropOldToken(id));
   expect(await drop()).toBe(false);
   await store.write(tx => tx.setTokenHash(id, 'hash 2', true));
-  const refusedDrop = store.write(tx => {
+  const rolledBackDrop = store.write(tx => {
     tx.dropOldToken(id);
     throw rollback;
   });
-  await expect(refusedDrop).rejects.toBe(rollback);
+  await expect(rolledBackDrop).rejects.toBe(rollback);
   expect(store.workerByTokenHash('hash')?.id).toBe(id);
   expect(await drop()).toBe(true);
   expect(store.workerByTokenHash('hash')).toBe(null);

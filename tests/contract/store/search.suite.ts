@@ -72,7 +72,7 @@ export function describeSearch(open: OpenStore): void {
       expect(search(store, 'nord')).toEqual([2]);
     });
 
-    test('finds a word that is part of another search word, in any order', async () => {
+    test('finds jobs when one search word is part of another, in any order', async () => {
       const store = open();
       await put(store, withConfigName(1, 'flux portrait'));
       await put(store, withConfigName(2, 'flux'));
@@ -94,7 +94,7 @@ export function describeSearch(open: OpenStore): void {
       expect(orders(store.jobs(filter({ sort: 'name', isDescending: false })))).toEqual([3, 2, 1]);
     });
 
-    test('filters by group and by every tag, ignoring case', async () => {
+    test('filters jobs by group and by every tag, ignoring case', async () => {
       const store = open();
       await put(store, withAbout(1, { ...nothingAbout, tags: ['Base', 'ÜBER'], group: 'Lr-1' }));
       await put(store, withAbout(2, { ...nothingAbout, tags: ['base'], group: 'lr-2' }));
@@ -149,7 +149,7 @@ export function describeSearch(open: OpenStore): void {
       expect(search(store, 'user:ci user:c_i')).toEqual([1, 3]);
     });
 
-    test('filters by several states, and distinguishes blocked from pending', async () => {
+    test('filters jobs by several states, and distinguishes blocked from pending', async () => {
       const store = open();
       await putWorker(store, 'w_1', 'rig');
       await put(store, makeJob(1));
@@ -169,8 +169,8 @@ export function describeSearch(open: OpenStore): void {
       for (const [index, status] of statuses.entries()) {
         await putWorker(store, `w_${index}`, `rig-${index}`);
         const job = withConfigName(index + 1, index % 2 === 0 ? 'even' : 'odd');
-        const live = liveStatuses.find(onePerStatus => onePerStatus === status);
-        const final = finalStatuses.find(onePerStatus => onePerStatus === status);
+        const live = liveStatuses.find(each => each === status);
+        const final = finalStatuses.find(each => each === status);
         const running = asLive(job, live ?? 'running', { workerId: workerId(`w_${index}`) });
         if (status === 'pending') await put(store, job);
         else await put(store, job, running, ...(final === undefined ? [] : [asEnded(running, final)]));
@@ -248,7 +248,7 @@ export function describeSearch(open: OpenStore): void {
     );
 
     test.each(['', 'odd', 'state:failed,pending', 'worker:rig*'])(
-      'finds the same jobs by offset, by cursor and at once, with the search "%s"',
+      'returns the same jobs by offset, by cursor and in one page, with the search "%s"',
       async text => {
         const store = open();
         await putWorker(store, 'w_1', 'rig');
@@ -262,16 +262,16 @@ export function describeSearch(open: OpenStore): void {
         }
         for (const sort of JobSort.options)
           for (const isDescending of [false, true]) {
-            const asked = { sort, isDescending, search: parseSearch(text) };
-            const all = orders(store.jobs(filter(asked)));
+            const query = { sort, isDescending, search: parseSearch(text) };
+            const all = orders(store.jobs(filter(query)));
             expect(all.length).toBeGreaterThan(2);
             for (let offset = 0; offset < all.length; offset += 2) {
               const page = all.slice(offset, offset + 2);
-              expect(orders(store.jobs(filter({ ...asked, offset, limit: 2 })))).toEqual(page);
-              const [last] = store.jobs(filter({ ...asked, offset: offset + 1, limit: 1 }));
+              expect(orders(store.jobs(filter({ ...query, offset, limit: 2 })))).toEqual(page);
+              const [last] = store.jobs(filter({ ...query, offset: offset + 1, limit: 1 }));
               const after = last === undefined ? null : store.jobPosition(last.id, sort);
               if (after !== null)
-                expect(orders(store.jobs(filter({ ...asked, after, limit: 2 })))).toEqual(
+                expect(orders(store.jobs(filter({ ...query, after, limit: 2 })))).toEqual(
                   all.slice(offset + 2, offset + 4),
                 );
             }

@@ -50,7 +50,7 @@ async function createStoppedDatabase(): Promise<string> {
 // Rewrites a file with the same bytes, which changes only its times.
 const rewrite = (file: string): void => overwriteBytes(file, 0, readFileSync(file).subarray(0, 16));
 
-// Opens the store after its last backup has failed.
+// Opens a store whose last backup has failed.
 async function afterFailedBackup(): Promise<
   Pick<DataStore, 'store' | 'backups'> & { readonly file: string }
 > {
@@ -66,7 +66,7 @@ async function afterFailedBackup(): Promise<
 }
 
 describe('check of the database at the start', () => {
-  test('skips the check after an orderly stop', async () => {
+  test('skips the check of the database after an orderly stop', async () => {
     const { isChecked, restored, store } = open(await createStoppedDatabase());
     expect(isChecked).toBe(false);
     expect(restored).toBeNull();
@@ -106,7 +106,7 @@ describe('check of the database at the start', () => {
     expect(open(file).restored?.damage).toContain('is damaged');
   });
 
-  test('trusts a mark only once, so that a start after a crash checks', async () => {
+  test('accepts a stop mark only once, so that the start after a crash checks the database', async () => {
     const file = await createStoppedDatabase();
     const mark = createStopMark(file);
     expect(mark.take()).toBe(true);
@@ -116,7 +116,7 @@ describe('check of the database at the start', () => {
 });
 
 describe('mark of an orderly stop', () => {
-  test('writes no mark while a write-ahead log exists that was not copied', async () => {
+  test('writes no stop mark while a write-ahead log remains', async () => {
     const file = await createStoppedDatabase();
     createStopMark(file).take();
     writeFileSync(`${file}-wal`, 'what was not copied');
@@ -124,7 +124,7 @@ describe('mark of an orderly stop', () => {
     expect(existsSync(`${file}-stopped`)).toBe(false);
   });
 
-  test('writes no mark when the last backup failed', async () => {
+  test('writes no stop mark when the last backup failed', async () => {
     const file = await createStoppedDatabase();
     const { store, backups } = open(file);
     const folder = join(dirname(file), 'backups');
@@ -137,21 +137,21 @@ describe('mark of an orderly stop', () => {
     expect(open(file).isChecked).toBe(true);
   });
 
-  test('writes no mark when the stop interrupts the backup after a failed one', async () => {
+  test('writes no stop mark when the stop interrupts the backup after a failed one', async () => {
     const { file, store, backups } = await afterFailedBackup();
     const [secondBackup] = await Promise.allSettled([backups.make('manual'), store.close()]);
     expect(secondBackup.status).toBe('rejected');
     expect(open(file).isChecked).toBe(true);
   });
 
-  test('writes a mark when a backup succeeds after a failed one', async () => {
+  test('writes a stop mark when a backup succeeds after a failed one', async () => {
     const { file, store, backups } = await afterFailedBackup();
     await backups.make('manual');
     await store.close();
     expect(open(file).isChecked).toBe(false);
   });
 
-  test('closes the store although no mark can be written', async () => {
+  test('closes the store when no stop mark can be written', async () => {
     const file = await createStoppedDatabase();
     const { store } = open(file);
     mkdirSync(`${file}-stopped`);

@@ -42,7 +42,7 @@ test('finds the attempts within a range among 100,000 jobs', async () => {
   expect(idsIn(fixture, {})).toHaveLength(2_001);
   expect(idsIn(fixture, {}).slice(0, 3)).toEqual(['j_1', 'j_100000', 'j_99999']);
   expect(idsIn(fixture, { limit: 1 })).toEqual(['j_1']);
-  // An attempt that touches an end of the range is outside.
+  // An attempt that only touches a boundary of the range is outside.
   expect(idsIn(fixture, { from: at(500), to: at(502) })).toEqual([
     'j_1',
     ...Array.from({ length: 11 }, (_, n) => `j_${511 - n}`),
@@ -60,7 +60,7 @@ test('finds the attempts within a range among 100,000 jobs', async () => {
 });
 
 test.each(Object.entries(timelineSql))(
-  'uses an index for every table in the query %s',
+  'uses an index for every table in the timeline query %s',
   async (_name, sql) => {
     const { db } = openStoreFixture();
     const steps = db

@@ -16,7 +16,7 @@ import {
 
 export function describeWrites(open: OpenStore): void {
   describe('commands', () => {
-    test('runs a command after the current turn, without a second call', async () => {
+    test('runs a command after the current turn of the event loop', async () => {
       const store = open();
       const job = makeJob(1);
       const written = put(store, job);
@@ -179,13 +179,13 @@ export function describeWrites(open: OpenStore): void {
       const command = (name: string, fails: boolean) =>
         store.write(tx => {
           trace.push(name);
-          tx.afterRollback(() => trace.push(`${name} is taken back, jobs: ${store.pendingJobs().length}`));
+          tx.afterRollback(() => trace.push(`${name} is rolled back, jobs: ${store.pendingJobs().length}`));
           tx.insertJob(makeJob(trace.length), emptyPayload);
           if (fails) throw new Error('no');
         });
       await Promise.allSettled([command('a', false), command('b', true), command('c', false)]);
       await command('d', false);
-      expect(trace).toEqual(['a', 'b', 'b is taken back, jobs: 1', 'c', 'd']);
+      expect(trace).toEqual(['a', 'b', 'b is rolled back, jobs: 1', 'c', 'd']);
     });
 
     test('accepts a write from an effect for the next transaction', async () => {

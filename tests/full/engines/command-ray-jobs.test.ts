@@ -54,7 +54,7 @@ test('reports why a Ray job is pending', async () => {
 test.each([
   ['rejected', 400, 'Traceback (most recent call last):\nTypeError: entrypoint must be a string'],
   ['unknown', 500, 'No available agent to submit job, please try again later.'],
-])('reports an error of the Ray API as %s: %d', async (kind, status, text) => {
+])('reports a launch as %s when the Ray API answers %d', async (kind, status, text) => {
   api.refuse(status, text);
   expect(await engineOf('t3').launch(order(`r${status}`))).toMatchObject({
     kind,

@@ -24,7 +24,7 @@ testEngineContract(() => ({
   unreachable: fleet => engineOf(fleet, { RUNPOD_URL: 'http://127.0.0.1:1' }),
 }));
 
-test('orders a RunPod pod that starts the worker and deletes itself', async () => {
+test('orders a RunPod pod that starts the worker and deletes itself, without exposing the join token', async () => {
   await engineOf('t1').launch(order('a'));
   const pod = [...api.items.values()].find(({ name }) => name === 'trainyard-t1-a');
   expect(pod).toMatchObject({
@@ -50,7 +50,7 @@ test.each([
   ['temporary', 400, 'There are no longer any instances available with the requested specifications.'],
   ['temporary', 401, 'Unauthorized'],
   ['permanent', 400, 'gpuTypeIds: invalid value'],
-])('reports a refusal of RunPod as %s: %d %s', async (scope, status, detail) => {
+])('reports a %s refusal when RunPod answers %d %s', async (scope, status, detail) => {
   api.refuse(status, JSON.stringify({ title: 'Bad Request', status, detail }));
   expect(await engineOf('t3').launch(order(`r${status}${detail.length}`))).toMatchObject({
     kind: 'rejected',
@@ -64,7 +64,7 @@ test('reports a launch on RunPod as unknown after a server error', async () => {
   expect(await engineOf('t4').launch(order('a'))).toMatchObject({ kind: 'unknown' });
 });
 
-test('reports a wrong RunPod API key in the check', async () => {
+test('fails the check with 401 when the RunPod API key is wrong', async () => {
   expect(await engineOf('t5', { RUNPOD_API_KEY: 'other' }).check()).toMatchObject({
     ok: false,
     detail: expect.stringContaining('401'),

@@ -13,16 +13,16 @@ afterAll(() => lab.stop(), 60_000);
 
 const engine = () => slurmEngine(lab, { fleet: 'outage' });
 const order = (id: string) => orderOf(LaunchId.parse(id), { workerName: id });
-const seen = async (id: string) => (await engine().list()).get(LaunchId.parse(id));
+const findSighting = async (id: string) => (await engine().list()).get(LaunchId.parse(id));
 
-it('reports a launch as failed with its node after the node died', async () => {
-  const frail = slurmEngine(lab, { fleet: 'outage', settings: { partition: 'frail' } });
-  expect(await frail.launch(order('dead'))).toMatchObject({ kind: 'accepted' });
+it('reports a launch on Slurm as failed after its node died, and names the node', async () => {
+  const frailEngine = slurmEngine(lab, { fleet: 'outage', settings: { partition: 'frail' } });
+  expect(await frailEngine.launch(order('dead'))).toMatchObject({ kind: 'accepted' });
   await waitForReport(lab, 'dead', 'started');
   lab.signal('slurmd-rig4', 'SIGKILL');
   const sighting = await vi.waitFor(
     async () => {
-      const found = await seen('dead');
+      const found = await findSighting('dead');
       if (found?.state !== 'ended') throw new Error(`not yet: ${JSON.stringify(found)}`);
       return found;
     },
@@ -31,22 +31,22 @@ it('reports a launch as failed with its node after the node died', async () => {
   expect(sighting).toMatchObject({ exit: 'node_failed', nodes: ['rig4'] });
 }, 80_000);
 
-it('reports an order as unknown when slurmctld hangs during it, and finds the launch later', async () => {
+it('reports a launch as unknown when slurmctld hangs during the call, and finds the launch later', async () => {
   lab.signal('slurmctld', 'SIGSTOP');
   const answer = await engine().launch(order('hung'));
   lab.signal('slurmctld', 'SIGCONT');
   expect(answer).toMatchObject({ kind: 'unknown', message: expect.stringMatching(/timed out/i) });
   await waitForReport(lab, 'hung', 'started');
-  expect(await seen('hung')).toMatchObject({ state: 'running' });
+  expect(await findSighting('hung')).toMatchObject({ state: 'running' });
   expect(
     (await lab.slurm('squeue', '--noheader', '--name=trainyard-outage-hung')).trim().split('\n'),
   ).toHaveLength(1);
 }, 60_000);
 
-it('refuses orders temporarily while slurmctld is down, and lists its launches after a restart', async () => {
+it('reports a temporary refusal while slurmctld is down, and lists earlier launches after a restart of slurmctld', async () => {
   await engine().launch(order('kept'));
   await waitForReport(lab, 'kept', 'started');
-  const before = await seen('kept');
+  const before = await findSighting('kept');
   // slurmctld writes new jobs to its disk every few seconds, and forgets jobs that it has not written.
   const stateFile = join(lab.folder, 'state/job_state');
   await vi.waitFor(() => expect(readFileSync(stateFile).includes('trainyard-outage-kept')).toBe(true), {
@@ -72,13 +72,13 @@ it('refuses orders temporarily while slurmctld is down, and lists its launches a
     detail: expect.stringMatching(/Unable to contact slurm controller/),
   });
   lab.start('slurmctld');
-  expect(await vi.waitFor(() => seen('kept'), { timeout: 20_000 })).toEqual(before);
-  expect(await seen('refused')).toBeUndefined();
+  expect(await vi.waitFor(() => findSighting('kept'), { timeout: 20_000 })).toEqual(before);
+  expect(await findSighting('refused')).toBeUndefined();
 }, 80_000);
 
-it('refuses an order permanently when Slurm enforces a time limit of the partition', async () => {
-  const short = slurmEngine(lab, { fleet: 'outage', settings: { partition: 'short' } });
-  expect(await short.launch(order('long'))).toMatchObject({
+it('reports a permanent refusal of a launch over the time limit that Slurm enforces on the partition', async () => {
+  const shortEngine = slurmEngine(lab, { fleet: 'outage', settings: { partition: 'short' } });
+  expect(await shortEngine.launch(order('long'))).toMatchObject({
     kind: 'rejected',
     scope: 'permanent',
     code: 'ESLURM_INVALID_TIME_LIMIT',

@@ -19,7 +19,7 @@ function createEngine(programs: Partial<Record<'check' | 'launch' | 'list' | 'en
 }
 const printAnswer = (answer: unknown): string => `cat >/dev/null; printf '%s' '${JSON.stringify(answer)}'`;
 
-test('writes exactly one message to the stdin of each program', async () => {
+test('writes exactly one message to the stdin of each engine program', async () => {
   const { engine, calls } = createEngine({
     check: printAnswer({ ok: true }),
     launch: printAnswer({ result: 'accepted', engine_id: '7' }),
@@ -50,7 +50,7 @@ test('writes exactly one message to the stdin of each program', async () => {
   expect(JSON.stringify(calls.map(({ argv }) => argv))).not.toContain(joinToken);
 });
 
-test('reads a list with all fields, and fills in defaults for missing ones', async () => {
+test('reads listed launches with all fields, and fills in defaults for missing fields', async () => {
   const full = {
     name: 'trainyard-f-a',
     engine_id: '7',
@@ -100,7 +100,7 @@ test.each([
   ['unknown', printAnswer({ result: 'maybe' })],
   ['unknown', `${printAnswer({ result: 'accepted', engine_id: '7' })}; exit 1`],
   ['rejected', `${printAnswer({ result: 'rejected', scope: 'permanent', message: 'no such GPU' })}; exit 1`],
-])('reports a launch as %s when the program runs: %s', async (kind, launch) => {
+])('reports a launch as %s when the launch program runs: %s', async (kind, launch) => {
   expect(await createEngine({ launch }).engine.launch(orderOf(id))).toMatchObject({ kind });
 });
 
@@ -141,7 +141,7 @@ test.each<[string, (folder: string) => void]>([
   expect(calls).toEqual([]);
 });
 
-test.runIf(process.getuid?.() === 0)('does not run a program of another user', async () => {
+test.runIf(process.getuid?.() === 0)('does not run an engine program of another user', async () => {
   const { folder, engine } = createEngine({ check: printAnswer({ ok: true }) });
   chownSync(join(folder, 'check'), 65_534, 65_534);
   expect(await engine.check()).toMatchObject({ ok: false, detail: expect.stringContaining('another user') });

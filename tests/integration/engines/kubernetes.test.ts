@@ -1,7 +1,8 @@
 /**
- * The engine with the real kubectl and a simulated API server. The conditions of the server are recordings
- * (tests/support/kubernetes-recordings.ts). Sources of the refusals: kubernetes/kubernetes, as quoted in eggpi/citationhunt issue 186 (quota),
- * in the tests of Prefect's Kubernetes worker (RBAC), and from apimachinery's errors.NewInvalid and errors.NewNotFound.
+ * The engine with the real kubectl and a simulated API server, which returns recorded conditions
+ * (tests/support/kubernetes-recordings.ts). The refusals have the texts of Kubernetes: the quota as quoted in
+ * eggpi/citationhunt issue 186, RBAC as in the tests of Prefect's Kubernetes worker, and the others as in apimachinery
+ * (errors.NewInvalid and errors.NewNotFound).
  */
 
 import { mkdtempSync, writeFileSync } from 'node:fs';
@@ -75,7 +76,7 @@ const invalidDetails = {
 };
 
 let count = 0;
-/** Orders a launch in a fleet of its own. `sighting` returns the entry of the launch in the engine's list. */
+/** Orders a launch in a new fleet. `sighting` returns the entry of the launch in the engine's list. */
 async function launchOne(more: object = {}) {
   const fleet = `f${(count += 1)}`;
   const engine = createEngine(fleet, more);
@@ -104,7 +105,7 @@ test('passes the join token on stdin only, and stores it in a Secret that belong
   expect(JSON.stringify(calls.map(([argv, { env }]) => [argv, env]))).not.toContain(joinToken);
 });
 
-test('deletes the Secret with the Job', async () => {
+test('deletes the Secret of a launch together with its Job', async () => {
   const { engine, order, name } = await launchOne();
   await engine.end([order.launchId], 'now');
   await expect.poll(() => api.find('secrets', name)).toBeUndefined();
@@ -171,7 +172,7 @@ test('reports the state of a launch from its wait in a Kueue queue to its preemp
   expect(await sighting()).toMatchObject({ state: 'ended', exit: 'preempted' });
 });
 
-test('reports the event of a Job without a pod as the reason why it waits', async () => {
+test('reports the event of a Job without a pod as the reason of its wait', async () => {
   const { sighting, name } = await launchOne();
   api.setStatus(name, {});
   expect(await sighting()).toMatchObject({ state: 'waiting', reason: null });
@@ -213,7 +214,7 @@ describe('refusals of the Kubernetes API', () => {
     ],
     ['permanent', 'NotFound', 404, 'NotFound', 'namespaces "nope" not found'],
     ['temporary', 'Unauthorized', 401, 'Unauthorized', 'Unauthorized'],
-  ])('reports a refused Job as %s: %s', async (scope, code, status, reason, message) => {
+  ])('reports a refused Kubernetes Job as %s: %s', async (scope, code, status, reason, message) => {
     const details = reason === 'Invalid' ? invalidDetails : undefined;
     api.refuse('jobs', { code: status, reason, message, ...(details && { details }) });
     const { answer } = await launchOne();
@@ -268,7 +269,7 @@ describe('refusals of the Kubernetes API', () => {
 });
 
 describe('check of a Kubernetes pool', () => {
-  test('returns the version and the quotas of the namespace', async () => {
+  test('returns the version of Kubernetes and the quotas of the namespace', async () => {
     api.store('resourcequotas', {
       metadata: { name: 'compute-quota' },
       status: { hard: { 'requests.nvidia.com/gpu': '8' }, used: { 'requests.nvidia.com/gpu': '3' } },
@@ -281,7 +282,7 @@ describe('check of a Kubernetes pool', () => {
     });
   });
 
-  test('names the permissions that the account lacks', async () => {
+  test('names the Kubernetes permissions that the account lacks', async () => {
     api.denied.add('create jobs').add('delete pods');
     const check = await createEngine('c2').check();
     api.denied.clear();

@@ -74,7 +74,7 @@ const commandLines = (): string =>
     .join('\n');
 
 describe.concurrent('a launch on Slurm', () => {
-  it('receives its join token, and hides it from other users', async () => {
+  it('passes the join token to the worker, and hides the token from other users', async () => {
     const { jobId } = await launchOne('token', {});
     await waitForReport(lab, 'token', 'started');
     expect(lab.worker.lines('token')).toEqual(
@@ -92,7 +92,7 @@ describe.concurrent('a launch on Slurm', () => {
     expect(publicTexts.join('\n')).not.toContain('tj_secret_token');
   });
 
-  it('receives the GPUs, CPUs and memory of the settings', async () => {
+  it('gives a launch the GPUs, CPUs and memory of the settings', async () => {
     const settings = { gpu_type: 'a100', cpus_per_gpu: 3, memory_gb: 4, constraint: 'a100-80gb' };
     const { engine, launchId, jobId } = await launchOne('shape', settings, { gpus: 2, wallTimeS: 61 });
     await waitForReport(lab, 'shape', 'started');
@@ -181,7 +181,7 @@ describe.concurrent('a launch on Slurm', () => {
     await waitForSighting(urgent.engine, urgent.launchId, isRunning, 30_000);
   }, 80_000);
 
-  it('is reported as preempted when its worker does not leave', async () => {
+  it('reports a launch as preempted when its worker does not leave', async () => {
     const engine = slurmEngine(lab, {
       fleet: 'stubborn',
       settings: { partition: 'frail' },
@@ -195,14 +195,14 @@ describe.concurrent('a launch on Slurm', () => {
     expect(await waitForSighting(engine, launchId, isEnded, 40_000)).toMatchObject({ exit: 'preempted' });
   }, 80_000);
 
-  it('is reported as failed when its worker cannot start', async () => {
+  it('reports a launch as failed when its worker cannot start', async () => {
     const engine = slurmEngine(lab, { fleet: 'broken', start: () => 'cd /nowhere || exit 7' });
     const order = orderOf(LaunchId.parse('broken'));
     await engine.launch(order);
     expect(await waitForSighting(engine, order.launchId, isEnded)).toMatchObject({ exit: 'failed' });
   });
 
-  it('is not confused with a launch of a fleet whose id starts with the same letters', async () => {
+  it('does not list a launch of another fleet whose id starts with the same letters', async () => {
     const [engineOfFleet, engineOfSimilarFleet] = [
       slurmEngine(lab, { fleet: 'alike' }),
       slurmEngine(lab, { fleet: 'alike-two' }),
@@ -233,7 +233,7 @@ describe.concurrent('an order to Slurm', () => {
     ],
     ['an unknown partition', 'p', { partition: 'nope' }, {}, 'ESLURM_INVALID_PARTITION_NAME'],
     ['an unknown feature', 'f', { constraint: 'nope' }, {}, 'ESLURM_INVALID_FEATURE'],
-  ])('is permanently refused for %s', async (_, id, settings, order, code) => {
+  ])('rejects an order permanently for %s', async (_, id, settings, order, code) => {
     const { engine, answer } = await launchOne(`refused${id}`, settings, order);
     expect(answer).toMatchObject({
       kind: 'rejected',
@@ -260,7 +260,7 @@ describe.concurrent('an order to Slurm', () => {
       ['update', 'JobId=JOB', 'TimeLimit=1', 'Dependency=afterany:OTHER'],
       { kind: 'dependency', text: 'Dependency' },
     ],
-  ] as const)('waits and reports the reason: %s', async (id, partition, change, reason) => {
+  ] as const)('reports why a launch waits in Slurm: %s', async (id, partition, change, reason) => {
     const blockingLaunch = await launchOne(`before${id}`, { partition: 'down' });
     const { engine, launchId, jobId } = await launchOne(id, { partition });
     const argv = change.map(word => word.replace('JOB', jobId).replace('OTHER', blockingLaunch.jobId));
@@ -281,7 +281,7 @@ describe.concurrent('an order to Slurm', () => {
     });
   });
 
-  it('waits for resources and reports its expected start', async () => {
+  it('reports the expected start of a launch that waits for resources', async () => {
     const first = await launchOne('full', { partition: 'small' }, { gpus: 2, wallTimeS: 3_600 });
     await waitForReport(lab, 'full', 'started');
     const second = await launchOne('queued', { partition: 'small' }, { gpus: 2 });
@@ -299,7 +299,7 @@ describe.concurrent('an order to Slurm', () => {
 });
 
 describe('check of a Slurm pool', () => {
-  it('returns the version, the partitions and their limits', async () => {
+  it('returns the version of Slurm, the partitions and their limits', async () => {
     const check = await slurmEngine(lab, { fleet: 'checking' }).check();
     expect(check).toMatchObject({ ok: true, version: expect.stringMatching(/^\d+\.\d+/) });
     expect(check.detail).toMatch(/^Job \d+ to start at 20\d\d-.*Z using/);
@@ -325,8 +325,8 @@ describe('check of a Slurm pool', () => {
 
 describe('Slurm over ssh', () => {
   /**
-   * Creates a fake `ssh` that runs the command in a shell with an environment of its own, as sshd does, and logs its
-   * arguments.
+   * Creates a fake `ssh`, which logs its arguments and runs the command in a shell with a new environment, as sshd does.
+   * Returns the folder of `ssh`.
    */
   function fakeSsh(): string {
     const bin = join(lab.folder, 'ssh-bin');
@@ -348,7 +348,7 @@ exec env -i ${remote} sh -c "$*"
     return bin;
   }
 
-  it('launches, lists and ends jobs, and shows the token in no argument', async () => {
+  it('launches, lists and ends Slurm jobs over ssh, and shows the token in no argument', async () => {
     const bin = fakeSsh();
     const engine = (login: string) =>
       slurmEngine(lab, {
