@@ -1,7 +1,7 @@
 /**
- * Measures an orchestrator that has run for long: jobs, audit rows of 30 days and 2,000 logs. `--jobs 1000000` for the
- * size of the targets; by default, it has 50,000 jobs. `--folder DIR` fills that folder once, and keeps it. The server has
- * one thread, so the time of a call also delays all other calls.
+ * Measures an orchestrator with a long history: jobs and audit rows of 30 days, and 2,000 logs. The targets apply to `--jobs
+ * 1000000`; the default is 50,000 jobs. `--folder DIR` fills that folder once, and keeps it for later runs. The server has one
+ * thread, so each call also delays all other calls.
  */
 import { existsSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
@@ -52,7 +52,7 @@ async function medianOf(connection: HttpConnection, path: string, calls: number)
 
 const list = (query: string): string => `/api/queue?include_completed=true&limit=50&${query}`;
 
-/** Calls the lists, each several times. Returns the slowest of the medians, and a line for each. */
+/** Calls each list `rounds` times. Returns one line per group of lists, with the slowest median. */
 async function measureLists(
   connection: HttpConnection,
   rounds: number,
@@ -76,7 +76,7 @@ async function measureLists(
   return lines;
 }
 
-/** Returns the longest time of a small call while something else runs. */
+/** Returns the longest time in ms of a small call while `act` runs on another connection. */
 async function longestDelay(
   server: BenchProgram,
   act: (connection: HttpConnection) => Promise<unknown>,
@@ -105,7 +105,8 @@ export async function measureAge(
   const scale = { workers: 1_000, pending, running, ended: jobs - pending - running };
   if (!existsSync(join(folder, 'trainyard.db')))
     await fillLargeFleet(folder, { ...scale, everyMs: Math.floor(daysMs / jobs), isAged: true });
-  // Without the mark of an orderly stop, the first start checks the whole file.
+  // Start and stop once before measuring. The first start checks the whole file, because the filled database has no mark of an
+  // orderly stop.
   await (await startServer(folder, [], { program })).end();
   const starts: number[] = [];
   const minimal: number[] = [];

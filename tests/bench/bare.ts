@@ -1,6 +1,6 @@
 /**
- * `node tests/bench/bare.ts FILE`: the minimal program that opens a database with the same durability as the server's,
- * loads Express and listens.
+ * `node tests/bench/bare.ts FILE`: a minimal program that opens a database with the server's durability settings, loads Express
+ * and listens.
  */
 import Database from 'better-sqlite3';
 import express from 'express';

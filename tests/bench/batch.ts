@@ -1,6 +1,6 @@
 /**
- * Measures submits of a thousand jobs per call: jobs a second that the server has accepted and stored. In alternate
- * rounds, the same client submits the jobs one by one on eight connections.
+ * Measures the jobs per second that the server accepts and stores when a call submits a thousand jobs. In alternate rounds, the
+ * same client submits jobs one by one on eight connections.
  */
 import { maxBatchJobs } from '../../protocol/batch.ts';
 import { alternate, type Line } from './figures.ts';

@@ -1,6 +1,6 @@
 /**
- * Measures the heartbeats of a hundred workers at full speed. For comparison, every second round makes empty calls: the
- * server reads, writes and decides nothing for them, so they cost less than a POST without a body.
+ * Measures the heartbeats of a hundred workers at full speed. For comparison, alternate rounds make a GET call for which the
+ * server has almost nothing to do.
  */
 import { alternate, type Line } from './figures.ts';
 import { type HttpConnection, openConnection } from './http-connection.ts';
@@ -10,7 +10,7 @@ import { createWorkers, heartbeatBody } from './workers.ts';
 const workerCount = 100;
 const callsPerRound = 30_000;
 
-/** Returns path and body of the call that the worker with this index makes. */
+/** Returns the path and the body of the call for the worker with this index. */
 type CallOf = (index: number) => readonly [path: string, body: string | null];
 
 async function measureCallsPerSecond(

@@ -1,7 +1,7 @@
 /**
- * Measures complete job lifecycles per second: submitted, offered, claimed, running, completed. Each step is durable
- * before it is answered. A hundred workers take the next job as soon as they are done, and two hundred jobs are in
- * progress. Rounds alternate with the minimal program (`floor.ts`).
+ * Measures complete job lifecycles per second: submitted, offered, claimed, running, completed. The server stores each step
+ * before it responds. Up to two hundred jobs are in progress on a hundred workers, which take the next job immediately after a
+ * job. Rounds alternate with the minimal program (`floor.ts`).
  */
 import { type Line, median } from './figures.ts';
 import { openFloor, openTrainyard, type Side } from './sides.ts';
@@ -18,7 +18,7 @@ interface RoundResult {
   readonly cpuShare: number;
 }
 
-/** Runs this number of jobs. */
+/** Runs this number of jobs, and returns the throughput and the CPU usage. */
 async function measure(side: Side, count: number): Promise<RoundResult> {
   const allCompleted = Promise.withResolvers<void>();
   const freeConnections = [...side.submitters];

@@ -1,14 +1,14 @@
 /**
- * `node tests/bench/decisions.ts FLEET`, small, large or crowded: prints the time of one decision there, in
- * microseconds, as the median of nine rounds. Each fleet has a process of its own. Otherwise the garbage and the
- * compiled code of one fleet would influence the figures of the next.
+ * `node tests/bench/decisions.ts small|large|crowded`: prints the time of one decision in that fleet, in microseconds, as the
+ * median of nine rounds. Run each fleet in a separate process. Otherwise, the garbage and the compiled code of one fleet would
+ * influence the figures of the next.
  *
- * The benchmark compares a small fleet with the largest supported one. The ratio counts, because times depend on the
- * machine. One decision consists of these steps: a job ends and its worker becomes idle, the next placement is found,
- * both leave the index, and a new job joins the queue. Where users have limits, the owner of the placed job reaches
- * theirs and is released again. Ids, requirements and offerings are created for each decision, as when they come from
- * the store. The figures include that, and the garbage collection of all pending jobs. The unit is processor time of
- * all threads of the process, so that other work on the machine does not count.
+ * The benchmark compares a small fleet with the largest supported fleet. The ratio counts, because times depend on the machine.
+ * One decision has these steps: a worker becomes idle, the index finds the next placement, the job and the worker leave the
+ * index, and a new job joins the queue. In a fleet with several users, the owner of the placed job also reaches and leaves the
+ * user's limit. Ids, requirements and offerings are created for each decision, as if they came from the store. The figures
+ * include this work and the garbage collection of all pending jobs. They are processor time of all threads of the process, so
+ * that other work on the machine does not count.
  */
 import { JobId, WorkerId } from '../../protocol/ids.ts';
 import { createPlacementIndex } from '../../main/orchestrator/memory/placement/placement-index.ts';
@@ -19,7 +19,7 @@ interface Scale {
   readonly workers: number;
   /** Number of different requirements, each of which only some of the workers meet. */
   readonly shapes: number;
-  /** Every user has pending jobs of each shape, and all users except one are at their limit. */
+  /** Number of users. All users except one are at their limit. */
   readonly users: number;
 }
 
@@ -72,7 +72,10 @@ function createFleet({ pending, workers, shapes, users }: Scale): () => void {
     };
     index.addWorker({ id: WorkerId.parse(`w_${n}`), offering, datasets: [], order: n });
   };
-  /** Replaces the placed job by another one of the same kind, so that the number of pending jobs stays constant. */
+  /**
+   * Places the next job, and submits a job of the same kind, so that the number of pending jobs stays constant. Returns false
+   * when no job can be placed.
+   */
   const decide = (): boolean => {
     const placement = index.next();
     if (placement === null) return false;

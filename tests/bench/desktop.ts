@@ -1,6 +1,6 @@
 /**
- * Measures the event loop of the app's main process, in which the orchestrator runs, and the response times of heartbeats
- * while a user works with the app. Needs Linux x64 and a display or Xvfb: it uses Electron 33 from the npm registry.
+ * Measures the app's main process, which contains the orchestrator, while a user works with the app: the delay of its event loop,
+ * and the response times of heartbeats. Uses Electron 33 from the npm registry, so it needs Linux x64 and a display or Xvfb.
  */
 import { rmSync } from 'node:fs';
 import { setTimeout } from 'node:timers/promises';

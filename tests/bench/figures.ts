@@ -2,20 +2,20 @@
 export interface Line {
   readonly what: string;
   readonly figure: number;
-  /** `x`: a ratio to the program that ran in the alternate rounds. */
+  /** `x`: a ratio to another figure. */
   readonly unit: 'ms' | 'us' | 's' | 'rows' | 'KB' | 'MiB' | '/s' | '%' | 'x' | '';
   readonly atMost?: number;
   readonly atLeast?: number;
   /**
-   * Histogram of all single values: each count covers the values up to `upTo` and above the previous bound. It is in
-   * the JSON file, but not in the table.
+   * Histogram of the single values. Each count covers the values up to `upTo` and above the previous bound. Only the JSON file
+   * contains it, not the table.
    */
   readonly histogram?: Histogram;
 }
 
 type Histogram = readonly { readonly upTo: number; readonly count: number }[];
 
-/** Builds a histogram whose bounds grow by a quarter each. */
+/** Builds a histogram in which each bound is a quarter larger than the bound before. */
 export function histogramOf(values: readonly number[]): Histogram {
   const counts = new Map<number, number>();
   const boundOf = (value: number): number => 1.25 ** Math.ceil(Math.log(value) / Math.log(1.25));
@@ -31,7 +31,7 @@ export const percentile = (values: readonly number[], share: number): number => 
 export const median = (values: readonly number[]): number =>
   values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)] ?? Number.NaN;
 
-/** Measures two programs in alternate rounds, after one round each that does not count. Returns the median of each. */
+/** Measures two programs in alternate rounds, after one warm-up round each. Returns the two medians. */
 export async function alternate(
   rounds: number,
   measureFirst: () => Promise<number>,
@@ -80,7 +80,7 @@ function formatFigure(figure: number): string {
   return figure.toFixed(Math.abs(figure) < 10 ? 2 : 1);
 }
 
-/** Returns the target of a figure, and whether the figure misses it; an empty string when there is no target. */
+/** Returns the target of a figure, with MISSED if the figure misses it; an empty string without a target. */
 function describeTarget({ figure, atMost, atLeast }: Line): string {
   if (atMost === undefined && atLeast === undefined) return '';
   const isReached =

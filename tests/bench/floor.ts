@@ -1,7 +1,7 @@
 /**
- * `node tests/bench/floor.ts FILE`: a minimal program for the same task ("the floor"). It uses Express, the same input
- * schemas, one row per call with the same durability and group commit, and one event per order to a worker. It has no
- * tokens, states, audit trail or permissions, so the difference to Trainyard is the cost of those.
+ * `node tests/bench/floor.ts FILE`: a minimal program for the same task ("the floor"). It uses Express and the same input
+ * schemas. It stores one row per call, with the same durability and group commit, and sends one event per order to a worker. It
+ * has no tokens, states, audit trail or permissions. The difference to Trainyard is the cost of these features.
  */
 import Database from 'better-sqlite3';
 import express, { type Response } from 'express';
@@ -20,7 +20,7 @@ const commit = db.transaction((batch: typeof queue) =>
   batch.map(({ body }) => Number(insert.run(body).lastInsertRowid)),
 );
 
-/** Stores the calls of one turn of the event loop in one commit. */
+/** Stores a call. All calls in one turn of the event loop share one commit. Resolves with the id of the row. */
 function store(body: string): Promise<number> {
   return new Promise(resolve => {
     if (queue.length === 0)

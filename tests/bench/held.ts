@@ -1,6 +1,6 @@
 /**
- * Measures what the built server needs for ten thousand idle workers: their streams and their heartbeats. Each
- * heartbeat uses a new connection, because the server closes the previous one while it is idle.
+ * Measures the memory and CPU that the built server needs for ten thousand idle workers, with their streams and heartbeats. Each
+ * heartbeat uses a new connection, because the server closes the idle connection of the previous heartbeat.
  */
 import type { Line } from './figures.ts';
 import { measureAtRest } from './rigs.ts';

@@ -6,11 +6,11 @@ export interface Response {
 }
 
 /**
- * A persistent HTTP connection that makes one call at a time. It parses only what the benchmarks need, so that the client uses
- * little processor time.
+ * A persistent HTTP connection that makes one call at a time. It parses only the parts of responses that the benchmarks need, so
+ * that the client uses little processor time.
  */
 export interface HttpConnection {
-  /** Posts the JSON body; with a null body, sends a GET. */
+  /** Sends a POST with a JSON body, or a GET with a null body. Calls wait for the end of earlier calls. */
   call(path: string, body: string | null): Promise<Response>;
   close(): void;
 }
@@ -32,8 +32,8 @@ interface Call {
 }
 
 /**
- * Opens a connection when there is a call and no connection, because servers close idle connections. A call rejects
- * when the connection closes before its response. Responses must have a content length.
+ * Connects at the first call, and again at a call after the server has closed the idle connection. A call rejects when the
+ * connection closes before its response. Responses must have a content length.
  */
 export function openConnection(address: string, headers: Headers): HttpConnection {
   const url = new URL(address);
@@ -60,8 +60,8 @@ export function openConnection(address: string, headers: Headers): HttpConnectio
       .on('error', () => {})
       .on('close', () => {
         socket = null;
-        // The server closed an idle connection just when a call started. A retry is safe, because no byte of a response
-        // has arrived.
+        // The server closed the idle connection just when a call started. A retry is safe, because no byte of a response has
+        // arrived.
         if (hasResponded && received === '' && !isClosed && calls.length > 0) return sendNext();
         for (const { reject } of calls.splice(0))
           reject(new Error('The connection ended before the response.'));
@@ -100,8 +100,8 @@ function parseResponse(received: string): Response | null {
   if (headEnd < 0) return null;
   const [, length = '0'] = /\r\ncontent-length: (\d+)/i.exec(received) ?? [];
   const text = received.slice(headEnd + 4);
-  // Only names that users have chosen contain other characters than ASCII. So the number of characters is usually the number
-  // of bytes, and is faster to compute.
+  // Check the number of characters first, which is faster to compute than the number of bytes. The two numbers differ only for
+  // non-ASCII names that users have chosen.
   if (text.length < Number(length) && Buffer.byteLength(text) < Number(length)) return null;
   return { status: statusIn(received), text };
 }
@@ -119,8 +119,8 @@ export interface EventStream {
 }
 
 /**
- * Opens an event stream. Resolves at its first byte. `onData` receives the JSON of each event, unparsed. The server
- * sends each event as one line in one HTTP chunk, so chunk headers never split a line.
+ * Opens an event stream. Resolves when the response starts; rejects for a status other than 200. `onData` receives the unparsed
+ * JSON of each event. The server sends each event as one line in one HTTP chunk, so chunk headers never split a line.
  */
 export async function openEventStream(
   address: string,

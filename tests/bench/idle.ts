@@ -1,9 +1,9 @@
-/** Measures the built server with ten idle workerCount. */
+/** Measures the memory and CPU of the built server with ten idle workers. */
 import type { Line } from './figures.ts';
 import { measureAtRest } from './rigs.ts';
 
 const workerCount = 10;
-/** Pause before the measurement: by then, the server has released the memory of its start. */
+/** Pause in ms before the measurement, in which the server releases the memory of its start. */
 const settleMs = 20_000;
 const measureMs = 60_000;
 

@@ -1,7 +1,7 @@
 /**
- * Measures the time from a submission until its offer arrives at a worker. All workers are idle. Each submission is
- * sent at its due time, even if earlier ones have no response yet. Rounds alternate with the minimal program
- * (`floor.ts`).
+ * Measures the time from a submission until the offer of the job arrives at an idle worker. Each submission is sent at its due
+ * time, even if earlier submissions have no response yet. Trainyard and the minimal program (`floor.ts`) take turns within each
+ * round.
  */
 import { setImmediate, setTimeout } from 'node:timers/promises';
 import { histogramOf, type Line, median, percentile } from './figures.ts';
@@ -10,12 +10,12 @@ import { report, submit } from './workers.ts';
 
 const workerCount = 100;
 const submitsPerSecond = 100;
-/** The two programs also alternate within a round, because the speed of the machine changes every few seconds. */
+/** The two programs take turns within a round, because the speed of the machine changes every few seconds. */
 const turnsPerRound = 12;
 const turnsToWarmUp = 4;
 const submitsPerTurn = 50;
 
-/** Returns the latencies in ms. They count from the due time of each submission. */
+/** Returns the latencies in ms, from the due time of each submission. */
 async function measure(side: Side, count: number): Promise<readonly number[]> {
   const times: number[] = [];
   let completed = 0;
@@ -35,7 +35,7 @@ async function measure(side: Side, count: number): Promise<readonly number[]> {
   };
   const startedAt = performance.now() + 100;
   for (let n = 0; n < count; n += 1) {
-    // A random time within its slot, so that no periodic activity coincides with all submissions.
+    // Choose a random time within the slot, so that no periodic activity coincides with all submissions.
     const due = startedAt + ((n + Math.random() * 0.8) / submitsPerSecond) * 1_000;
     await waitUntil(due);
     dueAt.set(n, due);
@@ -46,14 +46,14 @@ async function measure(side: Side, count: number): Promise<readonly number[]> {
   return times;
 }
 
-/** Waits until this time. Timers have a resolution of 1 ms, so it polls the clock for the last 2 ms. */
+/** Waits until this time. Polls the clock for the last 2 ms, because timers have a resolution of 1 ms. */
 async function waitUntil(due: number): Promise<void> {
   const remainingMs = due - performance.now();
   if (remainingMs > 2) await setTimeout(remainingMs - 2);
   while (performance.now() < due) await setImmediate();
 }
 
-/** Measures the sides in turns. Returns the latencies of each side. */
+/** Measures the sides in turns. Returns the latencies of each side in ms. */
 async function measureInTurns(
   sides: readonly Side[],
   turns: number,

@@ -1,8 +1,7 @@
 /**
- * Measures the panel with a large fleet: a real server on loopback with a filled store, and a real Chromium. Prints a
- * table and writes it as JSON. The figures depend on the machine, so none of them makes the run fail. The delay of a
- * change counts from the server's timestamp of its event. `--out DIR` sets the folder for `panel.json`; by default it
- * is a new temporary folder.
+ * Measures the panel with a large fleet: a real server on loopback with a filled store, and a real Chromium. Prints a table and
+ * writes it as JSON. The figures depend on the machine, so none of them makes the run fail. The delay of a change counts from the
+ * server's timestamp of its event. `--out DIR`: folder for `panel.json`; by default, a new temporary folder.
  */
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { stripTypeScriptTypes } from 'node:module';
@@ -28,11 +27,11 @@ import type { Scale } from '../support/large-fleet.ts';
 import { type LargeServer, startLargeServer } from './panel/server.ts';
 import { measureSlowPages } from './panel/slow-page.ts';
 
-/** The fleet of most users. */
+/** A fleet of the size that most users have. */
 const smallScale = { workers: 10, pending: 5, running: 5, ended: 110 };
 const scale = { workers: 5_000, pending: 10_000, running: 2_000, ended: 88_000 };
 
-/** Pages of the navigation that show a list or a picture of the fleet. */
+/** All pages of the navigation except the settings and the help. */
 const listPages = pages.map(({ path }) => path).filter(path => !['/settings', '/help'].includes(path));
 
 const measureSmall = (server: LargeServer): Promise<readonly Line[]> =>
@@ -54,7 +53,7 @@ const measure = (server: LargeServer): Promise<readonly Line[]> =>
     return lines;
   });
 
-/** Opens a browser whose user is signed in. */
+/** Opens a browser, signs in, and measures in it. Closes the browser afterwards. */
 async function withBrowser(
   server: LargeServer,
   measureIn: (context: BrowserContext, page: Page) => Promise<readonly Line[]>,
@@ -70,8 +69,8 @@ async function withBrowser(
 }
 
 /**
- * Returns the script that runs in the measured page. It declares its own types and imports nothing, because the page is
- * not Node.
+ * Returns the script that records times in the measured page. The script imports nothing, because it runs in the page and not in
+ * Node.
  */
 const recorderScript = (): string =>
   stripTypeScriptTypes(readFileSync(join(root, 'tests/bench/panel/page/recorder.ts'), 'utf8'));

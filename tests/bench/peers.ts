@@ -1,8 +1,8 @@
 /**
- * Compares Trainyard with other job queues in alternate rounds. The jobs do nothing. One process adds them, another one
- * runs them. An add or an end counts only after it is on disk. Each system runs ten jobs at once. A worker of Trainyard
- * runs one job at a time, so its process has ten workers. One measurement runs at full speed with ten clients. The other one
- * has so little load that no job waits.
+ * Compares Trainyard with other job queues in alternate rounds. One process adds jobs, and another process runs them; the jobs do
+ * nothing. An add or an end counts only after it is on disk. Each system runs ten jobs at a time. A worker of Trainyard runs one
+ * job at a time, so its process has ten workers. The first measurement runs at full speed with ten clients. The second has so
+ * little load that no job waits.
  */
 import { type Line, median, percentile } from './figures.ts';
 import { fetchPackages } from './peers/packages.ts';
@@ -24,7 +24,7 @@ async function measurePace({ add, work }: System, count: number): Promise<number
   return (1_000 * count) / (lastEndMs - Math.min(...addedMs));
 }
 
-/** Returns the latencies at low load. */
+/** Returns the latencies in ms at low load, from the due time of each add to the start of the job. */
 async function measureLatencies({ add, work }: System): Promise<readonly number[]> {
   const [addedMs, { startedMs }] = await Promise.all([add(lowLoad), work(lowLoad)]);
   return startedMs.map((started, mark) => started - (addedMs[mark] ?? Number.NaN));
@@ -49,7 +49,7 @@ export async function measurePeers(rounds: number): Promise<readonly Line[]> {
   }
 }
 
-/** Opens all systems. Prints which ones are missing, and how to install them. */
+/** Opens all available systems, and adds them to the list. Prints which systems are missing, and how to install them. */
 async function openAll(systems: System[]): Promise<void> {
   systems.push(await openTrainyard(concurrency));
   const packages = fetchPackages(console.log);
@@ -66,7 +66,7 @@ async function openAll(systems: System[]): Promise<void> {
   else systems.push(graphile);
 }
 
-/** These queues write each change to disk, too. */
+/** Returns true for queues that sync each change to disk, as Trainyard does. */
 const isAsDurable = (name: string): boolean => name === 'graphile-worker' || name === 'plainjob, FULL';
 
 function linesOf(results: ReadonlyMap<System, readonly Round[]>): readonly Line[] {

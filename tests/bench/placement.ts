@@ -1,4 +1,4 @@
-/** Runs `decisions.ts` and reads its results. */
+/** Compares the time of one placement decision in small and large fleets, with `decisions.ts`. */
 import { spawnSync } from 'node:child_process';
 import { type Line, median } from './figures.ts';
 import { root } from './program.ts';
@@ -22,7 +22,7 @@ export async function measurePlacement(rounds: number): Promise<readonly Line[]>
   ];
 }
 
-/** Returns the time of one decision in microseconds. */
+/** Runs `decisions.ts` for a fleet. Returns the time of one decision in microseconds. */
 function measureDecision(fleet: 'small' | 'large' | 'crowded'): number {
   const argv = ['tests/bench/decisions.ts', fleet];
   const { status, stdout, stderr } = spawnSync(process.execPath, argv, { cwd: root, encoding: 'utf8' });

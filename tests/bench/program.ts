@@ -8,28 +8,28 @@ import { memoryOf } from '../support/own-processes.ts';
 
 export const root = fileURLToPath(new URL('../../', import.meta.url));
 
-/** A measured program in a process of its own. Its log goes into a file, as for a service. */
+/** A measured program in a separate process. Its log goes to a file, as for a service. */
 export interface BenchProgram {
   readonly pid: number;
   readonly url: string;
   readonly folder: string;
-  /** Time from its start until it reports that it is ready, in ms. */
+  /** Time in ms from the start until the program reports that it is ready. */
   readonly readyMs: number;
-  /** Processor time since its start, in seconds. */
+  /** Returns the processor time since the start, in seconds. */
   cpuSeconds(): number;
-  /** Resident memory, in MiB. */
+  /** Returns the resident memory in MiB. */
   memoryMib(): number;
-  /** Stops it in an orderly way. */
+  /** Stops the program in an orderly way. */
   end(): Promise<void>;
-  /** Kills it immediately with SIGKILL. */
+  /** Kills the program with SIGKILL. */
   kill(): Promise<void>;
-  /** Stops it and removes its folder. */
+  /** Stops the program in an orderly way, and removes its folder. */
   close(): Promise<void>;
 }
 
 export const createBenchFolder = (): string => mkdtempSync(join(tmpdir(), 'trainyard-bench-'));
 
-/** Starts a program that prints JSON with its address as its first line. */
+/** Starts a program whose first line is JSON with its `url`. Throws when the program exits before. */
 export async function startProgram(
   argv: readonly string[],
   folder = createBenchFolder(),
@@ -73,26 +73,26 @@ export async function startProgram(
   };
 }
 
-/** Linux reports processor time in hundredths of a second, whatever the timer frequency of the kernel. */
+/** Linux reports processor time in hundredths of a second, independent of the kernel's timer frequency. */
 const ticksPerSecond = 100;
 
 function cpuSecondsOf(pid: number): number {
   const stat = readFileSync(`/proc/${pid}/stat`, 'latin1');
-  // The second field is the name of the program in parentheses, which may contain spaces. Fields 14 and 15 are the times
-  // (proc_pid_stat(5)).
+  // The second field is the name of the program in parentheses, which may contain spaces. Fields 14 and 15 are the user and
+  // system time (proc_pid_stat(5)).
   const fieldsFromThird = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
   const [user, system] = fieldsFromThird.slice(11, 13);
   return (Number(user) + Number(system)) / ticksPerSecond;
 }
 
 interface ServerOptions {
-  /** A fixed port, such as that of an earlier server; any free port by default. */
+  /** The port, such as the port of an earlier server; by default, any free port. */
   readonly port?: number;
   /** Path of the built program (see `buildServer`). By default, the server runs from its sources. */
   readonly program?: string;
 }
 
-/** Starts the server. Its heartbeat timeout is longer than any benchmark. */
+/** Starts the server. By default, its heartbeat timeout is longer than any benchmark. */
 export const startServer = (
   folder = createBenchFolder(),
   args: readonly string[] = ['--heartbeat-timeout', '3600'],
@@ -117,18 +117,18 @@ const nodeFlags = (process.env['BENCH_NODE_FLAGS'] ?? '').split(' ').filter(flag
 export const adminTokenOf = ({ folder }: Pick<BenchProgram, 'folder'>): string =>
   readFileSync(join(folder, 'admin-token'), 'utf8').trim();
 
-/** The headers of a client with the admin token. */
+/** Returns the headers of calls with the admin token. */
 export const adminHeadersOf = (program: Pick<BenchProgram, 'folder'>) => ({
   authorization: `Bearer ${adminTokenOf(program)}`,
 });
 
-/** Makes a GET call with the admin token. Returns the body, or throws when the call is refused. */
+/** Makes a GET call with the admin token, and returns the body. Throws when the status is not 2xx. */
 export async function readFrom(program: BenchProgram, path: string): Promise<string> {
   const response = await fetch(new URL(path, program.url), { headers: adminHeadersOf(program) });
   if (!response.ok) throw new Error(`${path} returned ${response.status}: ${await response.text()}`);
   return response.text();
 }
 
-/** Counts how often a word occurs in the log. */
+/** Returns the number of occurrences of a text in the program's log. */
 export const countInLog = ({ folder }: BenchProgram, word: string): number =>
   readFileSync(join(folder, 'program.log'), 'utf8').split(word).length - 1;

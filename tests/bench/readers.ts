@@ -1,7 +1,7 @@
 /**
- * Measures the delay of events in panels: fifty panels openEventStream all events while workers send two hundred progress reports
- * per second. The delay of an event is the time from the due time of its report until it arrives at a panel. The server's
- * memory grows until the first full garbage collection, which takes about a minute. `soak` measures the long run.
+ * Measures the delay of events in panels: fifty panels follow all events while workers send two hundred progress reports per
+ * second. The delay is the time from the due time of a report until its event arrives at a panel. The server's memory grows until
+ * the first full garbage collection, after about a minute. `soak` measures the long run.
  */
 import { setTimeout } from 'node:timers/promises';
 import { fillLargeFleet, type RunningJob } from '../support/large-fleet.ts';
@@ -11,16 +11,16 @@ import { adminHeadersOf, type BenchProgram, createBenchFolder, buildServer, star
 
 const panelCount = 50;
 const reportsPerSecond = 200;
-/** Each job reports seldom enough that the server stores every report. */
+/** With 500 running jobs, each job reports so rarely that the server stores every report. */
 const scale = { workers: 1_000, pending: 1_000, running: 500, ended: 8_000 };
-/** Reports of the first seconds warm up the server. They do not count. */
+/** Duration of the warm-up in seconds. Its reports do not count. */
 const warmUpS = 5;
 const measureS = 20;
-/** Each report has a unique step, its mark, which identifies its event. Marks are greater than the real step of any job. */
+/** Each report has a unique step as its mark, which identifies its event. Marks are larger than any real step of a job. */
 const firstMark = 1_000_000;
 
 interface Traffic {
-  /** Times from the due time until the arrival in ms, one per report and panel. */
+  /** Delays from the due time to the arrival in ms, one per report and panel. */
   readonly times: number[];
   run(seconds: number): Promise<void>;
   close(): void;
@@ -64,7 +64,7 @@ async function openTraffic(server: BenchProgram, running: readonly RunningJob[])
         else reports.push(report(due));
       }
       await Promise.all(reports);
-      // The last events arrive a little later than the responses.
+      // Wait for the last events, which arrive slightly later than the responses.
       await setTimeout(500);
     },
     close() {

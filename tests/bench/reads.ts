@@ -1,6 +1,6 @@
 /**
- * Measures reads of the queue with 50,000 jobs that ended within the last day, relative to the same call with 500 jobs.
- * The two servers alternate. While a server handles such a read, its thread does nothing else, so all other calls wait.
+ * Measures reads of the queue on two servers, with 50,000 and with 500 jobs that ended within the last day, and their ratio. The
+ * two servers alternate. While the single thread of a server handles such a read, all other calls wait.
  */
 import { fillLargeFleet } from '../support/large-fleet.ts';
 import { alternate, type Line } from './figures.ts';

@@ -1,7 +1,7 @@
 /**
- * Measures a restart. It kills the server while a thousand workers are busy, and starts it again with the same folder
- * and address. The workers reconnect like agents, with their running jobs and after the usual pauses. One idle worker
- * reconnects immediately and gets a job.
+ * Measures a restart. Kills the server while a thousand workers are busy, and starts it again with the same folder and port. The
+ * busy workers reconnect like agents, with their running jobs and after the usual pauses. One idle worker reconnects immediately
+ * and gets a job.
  */
 import { join } from 'node:path';
 import { setTimeout } from 'node:timers/promises';
@@ -17,7 +17,7 @@ import { createWorkers, type Offer, register, report, submit } from './workers.t
 
 const busyCount = 1_000;
 
-/** Registers again with the same backoff as `runSessions` and `createRegister` of the agent. */
+/** Registers again, with the same backoff as `runSessions` and `createRegister` in the agent, and opens the stream. */
 async function reconnect(rig: Rig, runningJob: Offer): Promise<RegisterReply> {
   const random = Math.random;
   const { retry } = waits.register;
@@ -35,7 +35,7 @@ async function reconnect(rig: Rig, runningJob: Offer): Promise<RegisterReply> {
   }
 }
 
-/** Registers again without the pauses of an agent. */
+/** Registers again without the pauses of an agent, and opens the stream. */
 async function reconnectImmediately(rig: Rig): Promise<void> {
   for (;;) {
     try {
@@ -112,7 +112,7 @@ export async function measureRestart(): Promise<readonly Line[]> {
   ];
 }
 
-/** Counts the running jobs in the database, and those that have used a retry or a second attempt. */
+/** Counts the running jobs in the database, and the jobs that have used a retry or a second attempt. */
 function readOutcome(folder: string): { readonly running: number; readonly retried: number } {
   const db = new Database(join(folder, 'trainyard.db'), { readonly: true });
   const count = (where: string): number =>

@@ -14,7 +14,7 @@ import {
 export interface Rig {
   readonly identity: Identity;
   readonly connection: HttpConnection;
-  /** Opens the stream of orders. */
+  /** Opens the worker's command stream. */
   openStream(): Promise<void>;
   isOpen(): boolean;
   /** Resets the stream. */
@@ -24,7 +24,7 @@ export interface Rig {
 
 interface RigOptions {
   readonly onOffer?: (offer: Offer, rig: Rig) => void;
-  /** Called when the stream ends, unless `cut` or `close` ended it. */
+  /** Called when the stream ends without `cut` or `close`. */
   readonly onLost?: (rig: Rig) => void;
 }
 
@@ -37,7 +37,7 @@ export function createRig(
   let stream: EventStream | null = null;
   const endStream = (method: 'cut' | 'close'): void => {
     const endedStream = stream;
-    // Clears `stream` first, so that `onLost` is not called for this end.
+    // Clear `stream` first, so that this end does not call `onLost`.
     stream = null;
     endedStream?.[method]();
   };
@@ -63,7 +63,7 @@ export function createRig(
   return rig;
 }
 
-/** Opens the streams a few at a time. */
+/** Opens all streams, `concurrency` at a time. */
 export async function openStreams(rigs: readonly Rig[], concurrency = 32): Promise<void> {
   const remaining = [...rigs];
   const openRemaining = async (): Promise<void> => {
@@ -72,7 +72,7 @@ export async function openStreams(rigs: readonly Rig[], concurrency = 32): Promi
   await Promise.all(Array.from({ length: concurrency }, openRemaining));
 }
 
-/** Resources that the built server uses while its workers only send heartbeats. */
+/** Resources of the built server while its workers only send heartbeats. */
 interface AtRest {
   /** Resident memory in MiB before the first worker registers. */
   readonly initialMib: number;
@@ -87,7 +87,7 @@ interface AtRest {
   readonly lost: number;
 }
 
-/** Measures the server for `measureMs`, after a pause of `settleMs`. */
+/** Starts the built server with idle workers, and measures it for `measureMs` after a pause of `settleMs`. */
 export async function measureAtRest(workers: number, settleMs: number, measureMs: number): Promise<AtRest> {
   const server = await startServer(createBenchFolder(), [], { program: buildServer() });
   const initialMib = server.memoryMib();
@@ -111,14 +111,14 @@ export async function measureAtRest(workers: number, settleMs: number, measureMs
 }
 
 interface HeartbeatLoad {
-  /** Stops sending heartbeats, and waits up to five seconds for the missing responses. */
+  /** Stops the heartbeats, and waits up to five seconds for missing responses. */
   stop(): Promise<{ readonly sent: number; readonly unanswered: number }>;
 }
 
 const lastResponsesMs = 5_000;
 
 /**
- * Sends the heartbeats of idle workers, spread evenly over their interval. Each one is sent on time, even when earlier
+ * Sends the heartbeats of idle workers, spread evenly over the interval. Sends each heartbeat on time, even when earlier
  * responses are late.
  */
 function startHeartbeats(rigs: readonly Rig[], intervalS: number): HeartbeatLoad {

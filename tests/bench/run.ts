@@ -1,8 +1,7 @@
 /**
- * `npm run bench [-- --only NAME ...] [--rounds N] [--minutes N] [--jobs N] [--folder DIR] [--out DIR]`: prints a table
- * and writes it as JSON.
- * The figures depend on the machine, so none of them makes the run fail. Compare the ratios to programs that ran in
- * alternate rounds on the same machine.
+ * `npm run bench [-- --only NAME ...] [--rounds N] [--minutes N] [--jobs N] [--folder DIR] [--out DIR]`: prints a table and
+ * writes it as JSON. The figures depend on the machine, so none of them makes the run fail. Compare ratios rather than figures:
+ * both programs of a ratio ran in alternate rounds on the same machine.
  */
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { cpus } from 'node:os';
@@ -61,7 +60,7 @@ const benchmarks: Readonly<Record<string, (rounds: number) => Promise<readonly L
   desktop: measureDesktop,
   soak: () => measureSoak(Number(values.minutes ?? 20)),
 };
-/** Benchmarks that run only when they are named, because they take too long. */
+/** Benchmarks that run only with `--only`, because they take too long. */
 const byNameOnly: readonly string[] = ['age', 'desktop', 'peers', 'soak', 'transfer'];
 
 const names = values.only ?? Object.keys(benchmarks).filter(name => !byNameOnly.includes(name));
@@ -84,9 +83,7 @@ const file = join(folder, 'bench.json');
 writeFileSync(file, `${JSON.stringify({ machine, found: results }, null, 2)}\n`);
 console.log(file);
 
-/**
- * Returns the kernel's load average over the last minute, which shows how busy the machine was before the benchmark.
- */
+/** Returns the load average over the last minute. It shows how busy the machine was before the benchmark. */
 function readLoad(): string {
   const [minute = ''] = readFileSync('/proc/loadavg', 'latin1').split(' ');
   return minute;

@@ -9,7 +9,7 @@ import {
 } from './program.ts';
 import { createWorkers, followOffers, type Identity, type Offer } from './workers.ts';
 
-/** A server with connected workers: Trainyard, or the minimal program of comparison. */
+/** A server with connected workers: Trainyard, or the minimal program for comparison (`floor.ts`). */
 export interface Side {
   readonly program: BenchProgram;
   /** The connections of clients that submit jobs. */

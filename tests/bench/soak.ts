@@ -1,6 +1,6 @@
 /**
- * Runs fifty job lifecycles per second for a long time. The server's memory, descriptors and disk usage must not grow
- * with its uptime. It is sampled once a minute. The report compares the medians of the first and the last third of the
+ * Runs fifty job lifecycles per second for a long time. The server's memory, file descriptors and write-ahead log must not grow
+ * with its uptime. The benchmark samples them once a minute, and compares the medians of the first and the last third of the
  * samples.
  */
 import { statSync } from 'node:fs';
@@ -28,7 +28,7 @@ const takeSample = ({ program }: Side): Sample => ({
   walMib: statSync(join(program.folder, 'trainyard.db-wal')).size / 1_048_576,
 });
 
-/** Runs job lifecycles and returns the samples. Throws when a call is refused. */
+/** Runs job lifecycles for this many minutes and returns the samples. Throws when a call fails. */
 async function runJobs(side: Side, minutes: number): Promise<readonly Sample[]> {
   const samples: Sample[] = [];
   const failed = Promise.withResolvers<never>();

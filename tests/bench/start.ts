@@ -1,7 +1,6 @@
 /**
- * Measures the time from the start of the built server until it is ready, with a folder of a hundred thousand jobs.
- * Rounds alternate with a minimal program that opens the same database and listens (`bare.ts`). Before each start, the
- * server was stopped in an orderly way.
+ * Measures the time from the start of the built server until it is ready, with a hundred thousand jobs. Rounds alternate with a
+ * minimal program that opens the same database and listens (`bare.ts`). Each round stops the server in an orderly way.
  */
 import { rmSync } from 'node:fs';
 import { join } from 'node:path';

@@ -1,6 +1,6 @@
 /**
- * Resets five thousand streams at once. All their workers reconnect immediately, without the pause of real agents: each
- * one registers and opens its stream. The server itself measures the delay of its event loop every 10 ms.
+ * Resets five thousand streams at the same time. All workers reconnect immediately, without the pause of real agents. The server
+ * itself measures the delay of its event loop every 10 ms.
  */
 import { setTimeout } from 'node:timers/promises';
 import { type Line, percentile } from './figures.ts';
@@ -12,7 +12,7 @@ const workerCount = 5_000;
 const retryMs = 200;
 
 interface Reconnect {
-  /** Time from the reset until the worker has its stream again. */
+  /** Time in ms from the reset until the worker has its stream again. */
   readonly afterMs: number;
   readonly tries: number;
 }
@@ -29,7 +29,7 @@ async function reconnect(rig: Rig, cutAt: number): Promise<Reconnect> {
   }
 }
 
-/** Reads the figures of `/metrics`. Those of the event loop cover the time since the previous read. */
+/** Reads `/metrics`. The figures of the event loop cover the time since the previous read. */
 async function readMetrics(server: BenchProgram): Promise<(name: string) => number> {
   const lines = (await readFrom(server, '/metrics')).split('\n').map(line => line.split(' '));
   return name => Number(lines.find(([first]) => first === name)?.[1]);
@@ -42,7 +42,7 @@ export async function measureStorm(): Promise<readonly Line[]> {
   const rigs = (await createWorkers(server, workerCount)).map(identity => createRig(server, identity));
   await openStreams(rigs);
   await setTimeout(1_000);
-  // This read starts the period of the figures.
+  // Start the period of the event loop figures.
   await readMetrics(server);
   const cutAt = performance.now();
   for (const rig of rigs) rig.cut();

@@ -1,6 +1,6 @@
 /**
- * Measures reads with a token beside open streams: 5,000 workers hold their stream while clients read single jobs. Each
- * read is sent at its due time, whether or not earlier ones have a response, and its latency counts from that time.
+ * Measures reads of single jobs while 5,000 workers keep their streams open. Each read is sent at its due time, even if earlier
+ * reads have no response yet. Latencies count from the due time.
  */
 import { setTimeout } from 'node:timers/promises';
 import { type Line, median, percentile } from './figures.ts';
@@ -23,7 +23,7 @@ interface Round {
   readonly perSecond: number;
 }
 
-/** Reads the jobs in turn. */
+/** Reads the jobs in turn for this many seconds, at `readsPerSecond`. */
 async function readFor(
   seconds: number,
   connections: readonly HttpConnection[],
@@ -49,7 +49,7 @@ async function readFor(
   return { latenciesMs, failed, perSecond: (1_000 * latenciesMs.length) / elapsedMs };
 }
 
-/** Returns the paths of new jobs that no worker takes. */
+/** Pauses the queue and submits jobs. Returns the paths of the jobs, which no worker takes. */
 async function submitJobs(server: BenchProgram): Promise<readonly string[]> {
   const connection = openConnection(server.url, adminHeadersOf(server));
   await connection.call('/api/queue/pause', '{}');

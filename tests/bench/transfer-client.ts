@@ -1,7 +1,6 @@
 /**
- * Transfers files in one direction, all at the same time, and prints the duration in seconds as JSON. Reads its
- * `TransferOrder` from stdin, because the arguments of a process are visible to other users and the order contains a
- * token.
+ * Transfers files in one direction, all at the same time, and prints the duration in seconds as JSON. Reads its `TransferOrder`
+ * from stdin, because the order contains a token, and other users can see the arguments of a process.
  */
 import { createHash } from 'node:crypto';
 import { createReadStream, createWriteStream, readFileSync } from 'node:fs';

@@ -1,7 +1,7 @@
 /**
- * `node tests/bench/transfer-floor.ts FOLDER`: the minimal program for durable transfers ("the floor"). It hashes, writes and
- * syncs the body of a PUT before it responds, and reads the file of a GET from the disk. It has no tokens, parts, quotas or
- * rows.
+ * `node tests/bench/transfer-floor.ts FOLDER`: a minimal program for durable transfers ("the floor"). It hashes, writes and syncs
+ * the body of a PUT before it responds, and responds to a GET with the file from disk. It has no tokens, parts, quotas or
+ * database.
  */
 import { createHash } from 'node:crypto';
 import { createReadStream, createWriteStream } from 'node:fs';

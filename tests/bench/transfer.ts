@@ -1,7 +1,7 @@
 /**
- * Measures large files from a worker to the orchestrator and back, two at a time, in alternate rounds with the minimal
- * program (`transfer-floor.ts`). Meanwhile, a worker sends heartbeats. `BENCH_TRANSFER_MIB` sets the size of a file;
- * its default is 2048.
+ * Measures transfers of large files from a worker to the orchestrator and back, two files at a time. Rounds alternate with the
+ * minimal program (`transfer-floor.ts`). During each transfer, another worker sends heartbeats. `BENCH_TRANSFER_MIB` sets the
+ * size of a file in MiB; the default is 2048.
  */
 import { spawn } from 'node:child_process';
 import { createHash, randomBytes } from 'node:crypto';
@@ -26,7 +26,7 @@ const fileCount = 2;
 const mib = 1_048_576;
 const fileMib = Number(process.env['BENCH_TRANSFER_MIB'] ?? 2_048);
 const heartbeatIntervalMs = 20;
-/** Number of heartbeats that are measured without a transfer. */
+/** Number of heartbeats to measure without a transfer. */
 const idleHeartbeats = 500;
 
 export async function measureTransfer(rounds: number): Promise<readonly Line[]> {
@@ -54,7 +54,7 @@ export async function measureTransfer(rounds: number): Promise<readonly Line[]> 
       await heartbeats;
     }
   };
-  // A worker does not send content again that is already stored under its key, so remove the files of the last round.
+  // Remove the files of the last round, because a worker does not upload content that is already stored under its key.
   let uploads = 0;
   const upload = async (): Promise<number> => {
     for (const { key } of sources) await removeArtifact(server, storage.jobId, key, uploads > 0);
@@ -63,7 +63,7 @@ export async function measureTransfer(rounds: number): Promise<readonly Line[]> 
   };
   const download = (): Promise<number> =>
     measureRate({ url: server.url, direction: 'down', storage, files: targets }, 'trainyard');
-  // The folder of the floor also has the sources, so its files have other names.
+  // The folder of the floor also contains the source files, so the transferred files get other names.
   const measureFloor = (direction: 'up' | 'down', files: readonly TransferFile[]): Promise<number> => {
     const floorFiles = files.map(file => ({ ...file, key: `on-${file.key}` }));
     return measureRate({ url: floor.url, direction, storage: null, files: floorFiles }, 'floor');
@@ -95,7 +95,7 @@ export async function measureTransfer(rounds: number): Promise<readonly Line[]> 
   ];
 }
 
-/** Starts an attempt. Returns the credentials of the storage for its files. */
+/** Submits a job and starts its attempt. Returns the credentials for uploading its files. */
 async function startAttempt(server: BenchProgram, worker: Identity) {
   const firstOffer = Promise.withResolvers<Offer>();
   const stream = await followOffers(server, worker, firstOffer.resolve);
@@ -133,7 +133,7 @@ async function removeArtifact(
   if (mustExist && !response.ok) throw new Error(`Could not delete ${key}: ${await response.text()}`);
 }
 
-/** Runs the client in a process of its own. Returns the duration in seconds. */
+/** Runs the transfer client in a separate process. Returns the duration in seconds. */
 async function runClient(order: TransferOrder): Promise<number> {
   const child = spawn(process.execPath, ['tests/bench/transfer-client.ts'], {
     cwd: root,
@@ -144,10 +144,7 @@ async function runClient(order: TransferOrder): Promise<number> {
   return seconds;
 }
 
-/**
- * Sends heartbeats and adds the latency of each one in ms, until the signal fires; without a signal, a fixed number of
- * them.
- */
+/** Sends heartbeats until the signal aborts, or `idleHeartbeats` without a signal. Adds their latencies in ms to `latencies`. */
 async function sendHeartbeatsUntil(
   server: BenchProgram,
   worker: Identity,

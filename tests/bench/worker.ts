@@ -1,7 +1,7 @@
 /**
- * Measures the worker as a single executable, which it downloads from its orchestrator as a rig does. Reports medians
- * of two figures: the time from its start to its registration, including the exchange of a join token for a worker
- * token, and its memory two seconds later.
+ * Measures the worker as a single executable, downloaded from the orchestrator as on a rig. Reports the medians of two figures.
+ * The first is the time from the start to the registration, including the exchange of a join token for a worker token. The second
+ * is the memory two seconds later.
  */
 import { spawn } from 'node:child_process';
 import { chmodSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';

@@ -8,7 +8,7 @@ import {
   openConnection,
 } from './http-connection.ts';
 
-/** A job offer, as the worker receives it. */
+/** A job offer in the form that workers receive. */
 export interface Offer {
   readonly type: string;
   readonly job_id: string | number;
@@ -16,13 +16,13 @@ export interface Offer {
   readonly config: { readonly [key: string]: unknown };
 }
 
-/** The credentials of a worker. The minimal program reads only the name. */
+/** The id and the credentials of a worker. The minimal program reads only the id. */
 export interface Identity {
   readonly id: string;
   readonly headers: Headers;
 }
 
-/** Creates the workers at the orchestrator, and registers them. */
+/** Creates and registers workers, `concurrency` at a time. */
 export async function createWorkers(
   server: Pick<BenchProgram, 'url' | 'folder'>,
   count: number,
@@ -86,7 +86,7 @@ export async function register(
 export const heartbeatBody = ({ id }: Identity): string =>
   JSON.stringify({ worker_id: id, status: 'idle', current_job_id: null, gpu_utilization: 3 });
 
-/** Follows the stream of orders for a worker. */
+/** Opens the command stream of a worker, and calls `onOffer` for each job offer. */
 export const followOffers = (
   { url }: Pick<BenchProgram, 'url'>,
   { id, headers }: Identity,
@@ -109,14 +109,14 @@ export async function report(
     throw new Error(`The report "${status}" of ${job} returned ${response.status}: ${response.text}`);
 }
 
-/** Submits a job. Throws when it is refused. */
+/** Submits a job. Throws when the orchestrator refuses it. */
 export async function submit(connection: HttpConnection, mark: number): Promise<void> {
   const body = JSON.stringify({ config: configOf(mark), config_name: 'bench' });
   const { status, text } = await connection.call('/api/queue/submit', body);
   if (status !== 200) throw new Error(`The submit returned ${status}: ${text}`);
 }
 
-/** A config of typical size. Its mark identifies the job. */
+/** Returns a config of typical size. `mark` identifies the job. */
 export const configOf = (mark: number): object => ({ ...typicalConfig, mark });
 
 const typicalConfig = {

@@ -5,17 +5,17 @@ import { pauseFor } from './pause.ts';
 import { type ClientLine, type Journal, machineNow } from './journal.ts';
 import type { PlannedJob } from './plan.ts';
 
-/** A client that makes calls as people and scripts do. Its journal records every response. */
+/** A client that makes API calls as users and scripts do. It records every response in its journal. */
 export interface Client {
   readonly admin: AdminCalls;
   /**
-   * Repeats the call until the response has the status 200. Returns the body, or null when the call is refused or the time is
-   * up.
+   * Repeats the call until the response has the status 200. Returns the body; null after a status of 201 to 499, after 40 s, or
+   * at the end of the run.
    */
   callUntilAccepted(method: string, path: string, body?: object): Promise<unknown>;
   /**
-   * Submits the job. Repeats a submission without a response if it has a key. Returns null when it is unknown whether
-   * the job exists.
+   * Submits the job, and repeats refused submissions. Repeats after a lost response only if the job has a key. Returns the job's
+   * id, or null when no response confirmed the job.
    */
   submit(job: PlannedJob): Promise<string | null>;
   cancel(id: string): Promise<void>;
@@ -44,7 +44,7 @@ export function createClient(
       const status = response?.status ?? null;
       journal.write({ kind: 'call', at: machineNow(), call: `${method} ${path}`, status });
       if (status === 200) return response?.body;
-      // Stop here, because a repetition would be refused too.
+      // The server would refuse a repetition too.
       if (status !== null && status < 500) return null;
       await pauseFor(retryPauseMs, ended);
     }
@@ -59,7 +59,7 @@ export function createClient(
       const id = status === 200 ? Submitted.parse(response?.body).job_id : null;
       journal.write({ kind: 'answer', at: machineNow(), n: job.n, status, id });
       if (id !== null) return id;
-      // Without a key, a repetition could create a second job. So repeat only after an explicit refusal.
+      // Without a key, a repetition after a lost response could create a second job.
       if (status === null && !job.hasKey) return null;
       await pauseFor(retryPauseMs, ended);
     } while (machineNow() < deadline && !ended.aborted);

@@ -25,7 +25,7 @@ export interface RecoveryLimits {
 
 const pollMs = 1_000;
 
-/** Checks the fleet repeatedly until no violation is left or the time is up. Returns the remaining violations. */
+/** Waits for the fleet to recover within the limits, checks all rules, and stops the fleet. Returns the violations. */
 export async function conclude(
   fleet: Fleet,
   plan: ChaosPlan,
@@ -70,7 +70,7 @@ async function waitUntilAllEnded({ server, ended }: Fleet, limitMs: number): Pro
   }
 }
 
-/** Checks the jobs. Checks a job again as long as it has violations and time is left. */
+/** Checks all jobs. Checks jobs with violations again until none is left or the time is up. */
 async function judgeJobs(
   fleet: Fleet,
   plan: ChaosPlan,
@@ -99,13 +99,13 @@ async function judgeJobs(
 }
 
 /**
- * Returns a function that combines what the API and the journals know about a job. The function returns null when it is
- * unknown which submission created the job, because its response was lost and no trainer started.
+ * Returns a function that adds the data of the journals to the API's evidence about a job. The function returns null when nothing
+ * shows which submission created the job: its response was lost, and no trainer started.
  */
 function createCaseReader({ journals }: Fleet, plan: ChaosPlan): (evidence: JobEvidence) => JobCase | null {
   const runs = Map.groupBy(runsIn(journals.trainers.lines()), ({ job }) => job);
   const cancelled = new Set<string>();
-  /** The number of each job in the plan, by its id. */
+  /** The number of each job in the plan, by job id. */
   const numbers = new Map<string, number>();
   for (const line of journals.client.lines()) {
     if (line.kind === 'cancel') cancelled.add(line.id);

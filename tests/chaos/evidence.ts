@@ -38,18 +38,18 @@ const Metrics = z.looseObject({
   ),
 });
 
-/** The API's report about one job after the run. */
+/** The data that the API returns about one job after the run. */
 export interface JobEvidence {
   readonly job: z.output<typeof Job>;
-  /** `sha256`: hash of the downloaded bytes; null when nothing can be downloaded. */
+  /** `listed`: the hash in the list of files. `sha256`: the hash of the downloaded bytes; null when the download fails. */
   readonly files: readonly {
     readonly key: string;
     readonly listed: string;
     readonly sha256: string | null;
   }[];
-  /** The loss curve of each attempt, by its number. */
+  /** The loss curve of each attempt, by the number of the attempt. */
   readonly curves: ReadonlyMap<number, readonly Point[]>;
-  /** The log of each attempt, by its number; null when it has none. */
+  /** The log of each attempt, by the number of the attempt; null when the attempt has no log. */
   readonly logs: ReadonlyMap<number, string | null>;
 }
 
@@ -173,7 +173,7 @@ export async function readAudit(server: ServerProcess): Promise<AuditEvidence> {
   return { rows, verdict: await readJson(server, '/api/audit/verify', z.unknown()) };
 }
 
-/** Makes a call of a worker with this token. Returns the status of the response. */
+/** Sends a heartbeat with this token. Returns the status of the response. */
 export async function tryToken(server: ServerProcess, token: string): Promise<number> {
   const response = await fetch(new URL('/api/workers/heartbeat', server.url), {
     method: 'POST',

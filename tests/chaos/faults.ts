@@ -9,7 +9,7 @@ import type { Rig } from './rig.ts';
 
 const NewToken = z.looseObject({ token: z.string() });
 
-/** Injects all faults of a plan, those of each lane in order. Resolves when all of them are over. */
+/** Injects all faults of a plan at their times. Faults of one lane follow each other. Resolves when all faults are over. */
 export async function performFaults(
   fleet: Fleet,
   faults: readonly PlannedFault[],
@@ -36,12 +36,12 @@ async function performFault(fleet: Fleet, planned: PlannedFault): Promise<void> 
   try {
     write('end', (await inject(planned.fault, fleet)) ?? undefined);
   } catch (cause) {
-    // Usually another fault has ended the process that this one needs. The journal shows that.
+    // Usually, another fault has ended a process that this fault needs. The note in the journal shows this.
     write('end', `failed: ${String(cause).slice(0, 100).split('\n')[0]}`);
   }
 }
 
-/** Injects one fault. Resolves when it is over, with a note for the journal. */
+/** Injects one fault. Resolves when the fault is over, with a note for the journal or nothing. */
 async function inject(fault: Fault, fleet: Fleet): Promise<string | null | void> {
   if ('rig' in fault) return injectOnRig(fault, fleet.rigs[fault.rig]!, fleet);
   const { server, client, ended, plant } = fleet;
@@ -132,17 +132,17 @@ async function rotate(rig: Rig, fileAfterMs: number, fleet: Fleet): Promise<void
     if (reply === null) return;
     fleet.oldTokens.push(rig.token);
     rig.writeToken(NewToken.parse(reply).token);
-    // The agent rereads its token file only at intervals.
+    // The agent rereads its token file only at intervals, so keep accepting refusals for a while.
     await pauseFor(5_000, fleet.ended);
   } finally {
     endRefusals();
   }
 }
 
-/** Ends all faults that are still active after the last one of the plan. */
+/** Ends all faults that are still active after the plan. */
 export async function heal(fleet: Fleet): Promise<void> {
   const { server, rigs, client } = fleet;
-  // A server that ended by itself is a violation of its own; start it, so that everything else can be checked.
+  // The exit journal already reports a server that ended by itself. Restart it, so that the other rules can be checked.
   if (!isAlive(server.pid)) await fleet.start();
   server.kill('SIGCONT');
   for (const rig of rigs) rig.signal('SIGCONT');

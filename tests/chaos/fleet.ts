@@ -31,7 +31,7 @@ export interface Journals {
   readonly exits: Journal<ExitLine>;
 }
 
-/** One orchestrator and its rigs as real processes, with all their journals. */
+/** One orchestrator and its rigs as real processes, and the journals of the run. */
 export interface Fleet {
   readonly folder: string;
   readonly server: ServerProcess;
@@ -40,15 +40,15 @@ export interface Fleet {
   readonly events: StreamRecord;
   readonly journals: Journals;
   readonly plant: ChaosPlant | null;
-  /** Tokens that were replaced. The orchestrator must refuse all of them. */
+  /** Replaced tokens, all of which the orchestrator must refuse. */
   readonly oldTokens: string[];
   /** Aborted when the run ends. */
   readonly ended: AbortSignal;
-  /** Starts the orchestrator. */
+  /** Starts the orchestrator. Resolves when it accepts calls. */
   start(): Promise<void>;
   /** Stops the orchestrator and waits until it has ended. */
   end(signal: 'SIGKILL' | 'SIGTERM'): Promise<void>;
-  /** Sends an order to the failpoints of the orchestrator's process: `clock MS`, `disk full`, `disk free`. */
+  /** Sends an order to the failpoint in the orchestrator: `clock MS`, `disk full` or `disk free`. */
   sendOrder(order: string): Promise<void>;
   /** Stops all remaining processes. */
   close(): Promise<void>;
@@ -57,7 +57,7 @@ export interface Fleet {
 const startLimitMs = 90_000;
 const pollMs = 500;
 
-/** Waits until all workers are connected and idle. Returns false when the time is up first. */
+/** Waits until all workers are connected and idle. Returns false on a timeout or at the end of the run. */
 export async function waitUntilIdle(
   server: ServerProcess,
   ended: AbortSignal,
@@ -94,7 +94,7 @@ export async function openFleet(plant: ChaosPlant | null): Promise<Fleet> {
     { folder },
     new URL('../support/failpoint-machine.ts', import.meta.url),
   );
-  /** Why the run expects the next end of the orchestrator; null when it does not. */
+  /** The reason why the run expects the next end of the orchestrator; null while it expects none. */
   let expectedReason: string | null = null;
   let orderCount = 0;
   let lastOrder: Promise<unknown> = Promise.resolve();
@@ -159,9 +159,9 @@ export async function openFleet(plant: ChaosPlant | null): Promise<Fleet> {
     },
     sendOrder(order) {
       orderCount += 1;
-      // The number makes the confirmation of each order unique.
+      // The number makes the log line that confirms an order unique.
       const text = `${order} #${orderCount}`;
-      // Send one order at a time. A stopped server later reads only the newest order, so the caller of an earlier one
+      // Send one order at a time. A stopped server would later read only the newest order, and the callers of earlier orders
       // would wait forever.
       const confirmed = lastOrder.then(() => machine.sendOrder(text, server));
       lastOrder = confirmed.catch(() => {});

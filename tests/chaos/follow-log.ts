@@ -15,8 +15,8 @@ const LogEvent = z.discriminatedUnion('type', [
 const reconnectMs = 300;
 
 /**
- * Follows the log of a job from its first attempt to its last. Reconnects after each interruption, and records each
- * received line.
+ * Follows the logs of all attempts of a job, one after the other. Reconnects after each interruption, and records each received
+ * line. Resolves after the last attempt, or when `ended` aborts.
  */
 export async function followLog(
   id: string,
@@ -27,7 +27,7 @@ export async function followLog(
   let attempt = 1;
   /** The number of the next line; 0 at the beginning of the log. */
   let nextLine = 0;
-  /** Reads until the connection or the log of the attempt ends. Returns true at the end of the last attempt. */
+  /** Reads until the connection or the log of the attempt ends. Returns true when the log of the last attempt ended. */
   const readStream = async (): Promise<boolean> => {
     const url = new URL(`/api/queue/${id}/logs/stream?attempt=${attempt}&line=0`, server.url);
     const headers = {

@@ -1,20 +1,17 @@
 /**
- * The journals of a run, as JSON lines that the product never writes. All times come from the monotonic clock of the
- * machine, which all processes share.
+ * The journals of a run, as JSON lines. The run writes them, never the product. All times come from the machine's monotonic
+ * clock, which all processes share.
  */
 import { appendFileSync, existsSync, readFileSync, writeFileSync } from 'node:fs';
 import type { PlannedFault, PlannedJob } from './plan.ts';
 
-/** Milliseconds of this machine's monotonic clock. */
+/** Returns the time of this machine's monotonic clock in ms. */
 export const machineNow = (): number => Number(process.hrtime.bigint()) / 1e6;
 
-/**
- * A record of one trainer process. Hashes are SHA-256 in lower-case hex, by the path of the file below the output
- * folder.
- */
+/** A record of one trainer process. `Hashes` maps the path of a file below the output folder to its SHA-256 in lower-case hex. */
 export type TrainerNote =
   | { readonly kind: 'start'; readonly n: number }
-  /** The trainer resumes from this checkpoint, whose files it has read. */
+  /** The trainer resumes from this checkpoint. `files`: the files that the trainer read. */
   | { readonly kind: 'resume'; readonly checkpoint: string; readonly step: number; readonly files: Hashes }
   /** `text` is the line that the trainer prints for this step. */
   | { readonly kind: 'step'; readonly step: number; readonly loss: number; readonly text: string }
@@ -37,22 +34,25 @@ export type TrainerLine = TrainerNote & {
 /** One trainer process, as its journal shows it. */
 export interface Run {
   readonly job: string;
-  /** The id of its attempt. */
+  /** The id of the attempt that the process ran for. */
   readonly attempt: string;
   readonly rig: number;
   readonly pid: number;
   readonly startedAt: number;
-  /** Time of its last record. */
+  /** Time of the last record. */
   readonly lastAt: number;
   /** Exit code; null when a signal ended the process. */
   readonly code: number | null;
   readonly lines: readonly TrainerLine[];
 }
 
-/** A line of the journal of a client. */
+/** A line in the journal of the client. */
 export type ClientLine =
   | { readonly kind: 'submit'; readonly at: number; readonly job: PlannedJob }
-  /** The result of a submission. `status` is null when no response arrived; `id` is the job in the response. */
+  /**
+   * The result of a submission. `n`: the number of the job in the plan. `status`: null when no response arrived. `id`: the job in
+   * the response.
+   */
   | {
       readonly kind: 'answer';
       readonly at: number;
@@ -61,7 +61,7 @@ export type ClientLine =
       readonly id: string | null;
     }
   | { readonly kind: 'cancel'; readonly at: number; readonly id: string; readonly status: number | null }
-  /** Any other call with the status of its response. */
+  /** Any other call; `status`: null when no response arrived. */
   | { readonly kind: 'call'; readonly at: number; readonly call: string; readonly status: number | null };
 
 export type FollowLine =
@@ -81,7 +81,7 @@ export interface FaultLine extends PlannedFault {
   readonly note?: string | undefined;
 }
 
-/** The end of a process. `expected`: why the run expected it; null when it did not. */
+/** The end of a process. `expected`: the reason why the run expected the end; null when it did not. */
 export interface ExitLine {
   readonly at: number;
   readonly who: string;
@@ -104,7 +104,7 @@ export function openJournal<L>(file: string): Journal<L> {
     write: line => appendFileSync(file, `${JSON.stringify(line)}\n`),
     lines() {
       const text = readFileSync(file, 'utf8');
-      // Ignore the last line while it is incomplete.
+      // Skip a last line that is still being written.
       const completeLines = text.slice(0, text.lastIndexOf('\n') + 1).split('\n');
       return completeLines.filter(line => line !== '').map(line => JSON.parse(line) as L);
     },

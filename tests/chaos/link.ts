@@ -2,21 +2,21 @@ import net, { type AddressInfo, type Socket } from 'node:net';
 import type { Way } from './plan.ts';
 
 /**
- * The network between an agent and the orchestrator. It is a TCP proxy that does not parse HTTP, so it can break a
+ * A TCP proxy that simulates the network between an agent and the orchestrator. It does not parse HTTP, so it can break a
  * connection at any byte. `up` is the direction towards the orchestrator.
  */
 export interface Link {
   readonly url: string;
-  /** Holds bytes until `heal`. */
+  /** Holds data back until `heal`. */
   stall(way: Way): void;
-  /** Drops all data. A connection that has lost data stays silent from then on. */
+  /** Drops all data. A direction that has lost data drops everything later too, even after `heal`. */
   lose(way: Way): void;
   /** Accepts no new connections. */
   refuse(): void;
   delay(ms: number): void;
   /** Resets all connections. */
   cut(): void;
-  /** Resets the next connection that has carried this many more bytes down. */
+  /** Resets a connection after this many further bytes to agents, counted over all connections. */
   cutAfter(bytes: number): void;
   heal(): Promise<void>;
   close(): Promise<void>;
@@ -24,17 +24,17 @@ export interface Link {
 
 type DirectionFault = 'clear' | 'stall' | 'lose';
 
-/** One direction of a connection: a queue of bytes, and `end` for the end of the data. */
+/** One direction of a connection, as a queue. `end` marks the end of the data. */
 interface Lane {
   push(bytes: Buffer | 'end'): void;
-  /** Applies a change of the faults or of the delay to the queued data. */
+  /** Delivers queued data as far as the current fault and delay permit. */
   update(): void;
 }
 
 export async function openLink(port: number): Promise<Link> {
   const faults: Record<'up' | 'down', DirectionFault> = { up: 'clear', down: 'clear' };
   let delayMs = 0;
-  /** After how many more bytes to the agent the next connection is reset; null for never. */
+  /** Number of further bytes to agents after which a connection is reset; null when none is planned. */
   let bytesUntilCut: number | null = null;
   const sockets = new Set<Socket>();
   const lanes = new Set<Lane>();

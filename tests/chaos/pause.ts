@@ -1,5 +1,5 @@
 import { setTimeout } from 'node:timers/promises';
 
-/** Waits; returns early when the signal aborts. */
+/** Waits for `ms`. Resolves early when the signal aborts; never rejects. */
 export const pauseFor = (ms: number, ended: AbortSignal): Promise<void> =>
   setTimeout(Math.max(0, ms), undefined, { signal: ended }).catch(() => {});

@@ -4,7 +4,7 @@ import { createRandom, type Random } from '../simulation/world/random.ts';
 export interface PlannedJob {
   /** The number of the job, from 0. */
   readonly n: number;
-  /** When to submit it, in ms since the start of the run. */
+  /** Time of the submission, in ms since the start of the run. */
   readonly at: number;
   readonly steps: number;
   readonly stepMs: number;
@@ -12,17 +12,17 @@ export interface PlannedJob {
   readonly exitCode: number;
   readonly stopsOnLostContact: boolean;
   readonly maxRetries: number;
-  /** True when the submission has an idempotency key, so that it can be repeated after a lost answer. */
+  /** True when the submission has an idempotency key, so that the client can repeat it after a lost response. */
   readonly hasKey: boolean;
-  /** When to cancel the job, in ms after it was accepted; null for never. */
+  /** Time of the cancel, in ms after the server accepted the job; null for never. */
   readonly cancelAfterMs: number | null;
-  /** True when a client follows its log. */
+  /** True when a client follows the log of the job. */
   readonly isFollowed: boolean;
 }
 
 export type Way = 'up' | 'down' | 'both';
 
-/** A fault. `forMs` is its duration in ms; a fault without it ends at once. */
+/** A fault. `forMs`: duration in ms. `downMs`: time in ms until the killed process restarts. Other faults have no duration. */
 export type Fault =
   | { readonly kind: 'server_kill' | 'server_restart'; readonly downMs: number }
   | { readonly kind: 'server_stop' | 'disk_full'; readonly forMs: number }
@@ -43,7 +43,7 @@ export type Fault =
     }
   | { readonly kind: 'delay'; readonly rig: number; readonly delayMs: number; readonly forMs: number }
   | { readonly kind: 'cut'; readonly rig: number }
-  /** Resets the connection after this number of further bytes to the agent, in the middle of a frame. */
+  /** Resets the connection after this number of further bytes to the agent, usually in the middle of a frame. */
   | { readonly kind: 'cut_mid_frame'; readonly rig: number; readonly afterBytes: number }
   | { readonly kind: 'rotate_token'; readonly rig: number; readonly fileAfterMs: number }
   | { readonly kind: 'drain'; readonly rig: number; readonly forMs: number };
@@ -57,15 +57,13 @@ export interface ChaosPlan {
   readonly seed: number;
   readonly forMs: number;
   readonly jobs: readonly PlannedJob[];
-  /** ControlledFailpoint by time. */
+  /** Sorted by time. */
   readonly faults: readonly PlannedFault[];
 }
 
 export const rigCount = 4;
 
-/**
- * Returns the lane of a fault. Faults on the same lane run one after the other; those on different lanes may overlap.
- */
+/** Returns the lane of a fault. Faults on the same lane never overlap. Faults on different lanes may. */
 export function laneOf(fault: Fault): string {
   switch (fault.kind) {
     case 'server_kill':
@@ -97,7 +95,7 @@ export function laneOf(fault: Fault): string {
   }
 }
 
-/** Time in ms that a process needs to start. The next fault on its lane waits that long. */
+/** Time in ms that a process needs to start. The lane stays busy for this time. */
 const startMs = 1_500;
 
 /** Returns how long a fault occupies its lane, in ms. */
@@ -110,7 +108,7 @@ function durationOf(fault: Fault): number {
 const hourMs = 3_600_000;
 const tenYearsMs = 10 * 365.25 * 24 * hourMs;
 /**
- * Maximum number of kills of trainers per rig: the orchestrator quarantines a worker after three jobs in a row that end
+ * Maximum number of killed trainers per rig. The orchestrator quarantines a worker after three jobs in a row whose trainer ends
  * by a signal.
  */
 const trainerKillsPerRig = 2;
@@ -156,7 +154,7 @@ function drawFault(random: Random): Fault {
   return draw(random, random.int(0, rigCount - 1));
 }
 
-/** Draws one of the kinds. Each is drawn in proportion to its weight. */
+/** Draws a kind of fault with a probability in proportion to its weight. */
 function drawKind(random: Random): (typeof kinds)[number][1] {
   const sum = kinds.reduce((total, [weight]) => total + weight, 0);
   let remaining = random.next() * sum;
@@ -167,7 +165,7 @@ function drawKind(random: Random): (typeof kinds)[number][1] {
   return kinds[0]![1];
 }
 
-/** Draws the faults. Omits a fault when its lane is busy at its time. */
+/** Draws the faults in the order of their times. Omits a fault when its lane is still busy. */
 function drawFaults(random: Random, forMs: number): readonly PlannedFault[] {
   const faults: PlannedFault[] = [];
   const freeAt = new Map<string, number>();
@@ -215,8 +213,8 @@ export interface PlanOptions {
 }
 
 /**
- * Draws the plan of a seed. The same options always give the same plan, but runs of it may differ, because the timing
- * of processes varies.
+ * Draws the plan of a seed. The same options always give the same plan. Runs of the same plan may differ, because the timing of
+ * processes varies.
  */
 export function drawPlan({ seed, forMs, maxRetries }: PlanOptions): ChaosPlan {
   const random = createRandom(`chaos ${seed}`);

@@ -1,6 +1,6 @@
 import type { Plant } from '../simulation/loading/plants.ts';
 
-/** A bug that the chaos run must find. */
+/** A deliberate bug that the chaos run must find. */
 export interface ChaosPlant extends Plant {
   /**
    * True when the harness must delete SQLite's WAL after each kill of the orchestrator, so that committed data is lost.
@@ -39,7 +39,7 @@ export const plants: readonly ChaosPlant[] = [
 
 const plantVariable = 'TRAINYARD_TEST_PLANT';
 
-/** Returns environment variables that make every program of the fleet load the product with the planted bug. */
+/** Returns environment variables with which each program of the fleet loads the product with the planted bug. */
 export function plantEnvironment(plant: ChaosPlant | null): Readonly<Record<string, string>> {
   if (plant === null || plant.changes.length === 0) return {};
   const preload = new URL('planting.ts', import.meta.url).href;

@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { reapAtEnd } from '../support/reaping.ts';
 import { runSeed } from './run-seed.ts';
 
-/** These seeds draw most kinds of faults, but no partition that lasts for minutes. `npm run chaos` runs other seeds. */
+/** These seeds draw most kinds of faults. `npm run chaos` runs other seeds. */
 const seeds = [3, 50];
 const minutes = 0.35;
 
@@ -15,7 +15,7 @@ afterAll(() => reap());
 
 describe('random faults', () => {
   test.each(seeds)('violates no rule under the random faults of seed %i', async seed => {
-    // Allow only one retry per job, because the second one waits half a minute.
+    // Allow only one retry per job, because a second retry waits half a minute.
     const { report } = await runSeed({ seed, minutes, maxRetries: 1, logs: `${tmpdir()}/chaos-logs` });
     expect(report).toBe('');
   });

@@ -4,7 +4,7 @@ import type { Fleet } from './fleet.ts';
 import { type FaultLine, type Run, runsIn } from './journal.ts';
 import type { Violation } from './judge/violation.ts';
 
-/** A fault may cause a violation of a job for some time before and after the job runs. */
+/** The report lists the faults from this many ms before a job's first trainer until this many ms after its last trainer. */
 const marginMs = 6_000;
 const seconds = (ms: number): string => `${(ms / 1_000).toFixed(2).padStart(7)} s`;
 
@@ -13,7 +13,7 @@ interface Moment {
   readonly text: string;
 }
 
-/** Describes all violations of a run. For a job, it lists the faults that may have caused its violations. */
+/** Describes all violations of a run as text. Adds a timeline of trainers and faults for each job with violations. */
 export function reportOf(fleet: Fleet, violations: readonly Violation[], startedAt: number): string {
   const faults = fleet.journals.faults.lines();
   const runs = runsIn(fleet.journals.trainers.lines());
@@ -28,7 +28,7 @@ export function reportOf(fleet: Fleet, violations: readonly Violation[], started
   return lines.join('\n');
 }
 
-/** Returns the trainers of a job, and the faults of the orchestrator and of their rigs during that time. */
+/** Returns the trainers of a job, and the faults of the orchestrator and of the trainers' rigs during that time. */
 function timelineOf(runs: readonly Run[], faults: readonly FaultLine[]): readonly Moment[] {
   if (runs.length === 0) return [];
   const from = Math.min(...runs.map(({ startedAt }) => startedAt)) - marginMs;
@@ -47,7 +47,7 @@ function timelineOf(runs: readonly Run[], faults: readonly FaultLine[]): readonl
   return [...processes, ...nearFaults].toSorted((a, b) => a.at - b.at);
 }
 
-/** Copies journals, logs and the database for debugging. Tokens are not copied. */
+/** Copies the report, journals, logs and the database into a folder for debugging. Leaves out tokens. */
 export function keep(fleet: Fleet, text: string, folder: string): void {
   const { journals, server, rigs, events } = fleet;
   mkdirSync(folder, { recursive: true, mode: 0o700 });

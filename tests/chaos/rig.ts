@@ -5,14 +5,14 @@ import { type Program, root, startProgram } from '../support/processes.ts';
 import { type ExitLine, type Journal, machineNow } from './journal.ts';
 import type { Link } from './link.ts';
 
-/** A machine with an agent. The agent is restarted whenever it ends, as by a service manager. */
+/** A simulated machine. It restarts its agent whenever the agent ends, as a service manager does. */
 export interface Rig {
   /** The worker's id. */
   readonly id: string;
   readonly name: string;
   readonly link: Link;
   readonly pid: number;
-  /** The log lines of all its agents. */
+  /** The log lines of all agents that ran on this rig. */
   lines(): readonly string[];
   /** Sends a signal that ends the agent. The next agent starts `downMs` after its end. */
   end(signalName: NodeJS.Signals, downMs: number): void;
@@ -23,7 +23,7 @@ export interface Rig {
   writeToken(token: string): void;
   /** Accepts exits because of a refused token, until the returned function is called. */
   expectRefusal(): () => void;
-  /** Stops the agent for good. Returns true when it exited in an orderly way within the limit. */
+  /** Stops the agent for good. Returns true when the agent exited in an orderly way within the limit. */
   close(limitMs: number): Promise<boolean>;
 }
 
@@ -50,7 +50,7 @@ export function openRig(options: RigOptions): Rig {
   const lines: string[] = [];
   let { token } = options;
   let downMs = restartMs;
-  /** Why the run expects the next end of the agent; null when it does not. */
+  /** The reason why the run expects the next end of the agent; null while it expects none. */
   let expectedReason: string | null = null;
   /** Number of callers that currently expect a refused token. */
   let refusals = 0;

@@ -19,7 +19,7 @@ export interface SeedOptions {
   readonly logs: string;
   /** Keeps the journals even when the run has no violations. */
   readonly keep?: boolean;
-  /** Maximum number of retries per job. Each retry from the second one on waits. */
+  /** Maximum number of retries per job; 2 by default. Retries after the first wait half a minute or longer. */
   readonly maxRetries?: number;
   readonly onProgress?: (text: string) => void;
 }
@@ -29,17 +29,22 @@ export interface SeedResult {
   readonly jobs: number;
   readonly faults: number;
   readonly violations: readonly Violation[];
-  /** Description of all violations and of the faults around them; empty when there are none. */
+  /** Description of all violations and of the faults around them; empty when no rule is violated. */
   readonly report: string;
   readonly logs: string | null;
   readonly ms: number;
 }
 
-/** A job's second retry waits half a minute, and a worker gives up a silent upload only after two minutes. */
+/**
+ * The limits exceed the half minute before a job's second retry, and the two minutes before a worker gives up a silent upload.
+ */
 const recoveryLimits = { jobsMs: 120_000, recordsMs: 150_000 };
 const progressEveryMs = 500;
 
-/** Runs a fleet with faults for `minutes`, ends all faults, waits for its recovery, and checks it. */
+/**
+ * Runs a fleet with the faults of a seed for `minutes`. Then ends all faults, waits for the fleet to recover, and checks all
+ * rules.
+ */
 export async function runSeed(options: SeedOptions): Promise<SeedResult> {
   const { seed, minutes, plant = null, maxRetries = 2, onProgress } = options;
   const plan = drawPlan({ seed, forMs: minutes * 60_000, maxRetries });

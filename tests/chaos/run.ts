@@ -1,8 +1,9 @@
 /**
- * `npm run chaos`: random faults on a fleet of real processes, judged by journals that the product does not write.
+ * `npm run chaos`: injects random faults into a fleet of real processes, and checks the result against the run's own
+ * journals.
  *
  *   --seed 7          one seed                     --seeds 1..20    several seeds, one after the other
- *   --minutes 3       the duration of the faults   --keep           keeps the journals of a clean run, too
+ *   --minutes 3       the duration of the faults   --keep           keeps the journals of a run without violations too
  *   --plant NAME      adds a bug to the product, which the run must find
  */
 import { mkdtempSync } from 'node:fs';
@@ -14,7 +15,7 @@ import { type ChaosPlant, plants } from './plants.ts';
 import { runSeed, type SeedResult } from './run-seed.ts';
 
 const exitCodes = { clean: 0, violated: 1, usage: 2, interrupted: 130 } as const;
-/** Logs stay in this folder after the run. All other files are removed. */
+/** The logs of runs with violations stay in this folder. The program removes all other files. */
 const logParent = tmpdir();
 
 interface RunOptions {

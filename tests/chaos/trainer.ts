@@ -1,6 +1,5 @@
 /**
- * The trainer of a chaos run. It records everything that it prints and writes in its own journal, which the run
- * compares with the product's records.
+ * The trainer of a chaos run. It records all its output in a journal, which the run compares with the product's records.
  *
  *   node trainer.ts --config {config_path} --output {output_dir} --resume {resume_from} --journal FILE
  */
@@ -29,7 +28,7 @@ const Config = z.object({
 const State = z.object({ n: z.number(), step: z.number() });
 const config = Config.parse(JSON.parse(readFileSync(values.config, 'utf8')));
 const job = values.config.split('/').findLast(part => part.startsWith('j_')) ?? 'unknown';
-/** The guard's folder has the name of the attempt. */
+/** The id of the attempt. The parent process is the guard, whose folder has this name. */
 const attempt = basename(readFileSync(`/proc/${process.ppid}/cmdline`, 'utf8').split('\0').at(-2) ?? '');
 const rig = Number(/\/work-rig-(\d+)\//.exec(values.config)?.[1]) - 1;
 const stdout = 1;
@@ -41,7 +40,7 @@ function record(note: TrainerNote): void {
   appendFileSync(values.journal, `${JSON.stringify(line)}\n`);
 }
 
-/** Writes synchronously, so that a kill loses no buffered output. Ignores errors, because the reader may have ended. */
+/** Prints synchronously, so that a kill loses no buffered output. Ignores errors, because the reader may have ended. */
 function print(text: string): void {
   try {
     writeSync(stdout, text);
@@ -50,7 +49,7 @@ function print(text: string): void {
   }
 }
 
-/** Writes files and returns their hashes. */
+/** Writes files below the output folder. Returns their hashes. */
 function write(files: Readonly<Record<string, Uint8Array | string>>): Record<string, string> {
   const hashes: Record<string, string> = {};
   for (const [key, content] of Object.entries(files)) {
@@ -103,7 +102,7 @@ function train(firstStep: number): void {
     // The loss depends on the pid, so that each point shows which process produced it.
     const loss = Number((1 / (step + 1) + (process.pid % 10_000) / 1e8).toFixed(9));
     const progress = JSON.stringify({ type: 'progress', step, total_steps: config.steps, loss });
-    // Letters of several bytes, which a proxy or a log may cut in the middle.
+    // Contains characters of several bytes, which a proxy or a log may cut in the middle.
     const text = `Schritt ${step} für Auftrag ${config.n}: ✓ 学習 ${'·'.repeat(step % 40)}\n${progress}\n`;
     record({ kind: 'step', step, loss, text });
     print(text);

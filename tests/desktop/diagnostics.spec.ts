@@ -1,4 +1,4 @@
-/** Reports, the log file, and what the app stores when one of its processes crashes or hangs. */
+/** The diagnostics of the app: the report that users copy, crash dumps, and a page that hangs. */
 import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect } from '@playwright/test';
@@ -6,7 +6,7 @@ import { type App, test } from '../support/desktop/driver.ts';
 
 const menuLabel = 'Copy diagnostics';
 
-/** Clicks the menu entry and returns the copied text. */
+/** Clicks the menu entry that copies the diagnostics, and returns the copied text. */
 async function copyDiagnostics({ electron, inspect, order }: App): Promise<string> {
   if (electron === null) {
     await order({ do: 'menu', label: menuLabel });
@@ -16,7 +16,7 @@ async function copyDiagnostics({ electron, inspect, order }: App): Promise<strin
   const readClipboard = () => electron.evaluate(({ clipboard }) => clipboard.readText());
   await electron.evaluate(({ clipboard, dialog, Menu }, label) => {
     clipboard.clear();
-    // Otherwise, the message about the copy stays open until somebody closes it.
+    // Answer the message about the copy, which otherwise stays open.
     Object.assign(dialog, { showMessageBox: async () => ({ response: 0 }) });
     const items = Menu.getApplicationMenu()?.items.flatMap(({ submenu }) => submenu?.items ?? []) ?? [];
     items.find(item => item.label === label)?.click();
@@ -25,7 +25,10 @@ async function copyDiagnostics({ electron, inspect, order }: App): Promise<strin
   return readClipboard();
 }
 
-test('copies versions, settings and the end of the log without tokens', async ({ orchestrator, start }) => {
+test('copies versions, settings and the end of the log as diagnostics, without tokens', async ({
+  orchestrator,
+  start,
+}) => {
   const logFile = join(orchestrator.dataDir, 'desktop/logs/main.log');
   const app = await start({ dataDir: orchestrator.dataDir });
   await expect(app.page.getByText('Live')).toBeVisible();
@@ -43,7 +46,7 @@ test('copies versions, settings and the end of the log without tokens', async ({
   }
 });
 
-test('stores a crash dump when the renderer process crashes and lists it in the diagnostics', {
+test('stores a crash dump when the renderer process crashes, and lists the dump in the diagnostics', {
   tag: '@real',
 }, async ({ orchestrator, start }) => {
   const app = await start({ dataDir: orchestrator.dataDir });
@@ -64,7 +67,7 @@ test('stores a crash dump when the renderer process crashes and lists it in the 
 
 const isDump = (name: string): boolean => name.endsWith('.dmp');
 
-test('offers to reload a page that hangs and reloads it after a click', { tag: '@stand-in' }, async ({
+test('offers to reload a page that hangs, and reloads the page after a click', { tag: '@stand-in' }, async ({
   orchestrator,
   start,
 }) => {

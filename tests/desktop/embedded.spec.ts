@@ -1,4 +1,4 @@
-/** The app with an orchestrator of its own: notifications, the confirmation at quitting, and jobs in the background. */
+/** The app with an embedded orchestrator: notifications, the confirmation before quitting, and jobs in the background. */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -17,7 +17,7 @@ interface EmbeddedOrchestrator {
 
 const programs: ChildProcess[] = [];
 test.afterEach(({ dataDir }) => {
-  // Trainings survive their worker, so end them through their file.
+  // A training survives the kill of its worker, so end it through the file.
   writeFileSync(join(dataDir, 'release'), '');
   for (const program of programs.splice(0)) program.kill('SIGKILL');
 });
@@ -70,7 +70,7 @@ function connectTo(dataDir: string): EmbeddedOrchestrator {
   };
 }
 
-/** Script of a trainer that prints one line of progress, and ends when the file exists or after a minute. */
+/** Returns the script of a trainer that prints one line of progress. It ends when the file exists, or after a minute. */
 const stubTrainer = (file: string): string => `
 import { existsSync } from 'node:fs';
 console.log('Steps:  41%|####      | 41/100 [00:01<00:02, 41.00it/s, lr=1e-05, step_loss=0.5]');
@@ -84,7 +84,7 @@ const timer = setInterval(() => {
 const trayOf = async ({ inspect }: App): Promise<string> => (await inspect()).tray.join(' | ');
 
 test.describe('with its own orchestrator', { tag: ['@embedded', '@stand-in'] }, () => {
-  test('shows a running job in the tray, keeps the computer awake meanwhile, and notifies about its end', async ({
+  test('shows a running job in the tray, keeps the computer awake during the job, and notifies when the job completes', async ({
     dataDir,
     start,
   }) => {
@@ -117,7 +117,7 @@ test.describe('with its own orchestrator', { tag: ['@embedded', '@stand-in'] }, 
     await expect(app.page).toHaveURL(`${orchestrator.url}/jobs/${id}`);
   });
 
-  test('shows on the taskbar the progress of the job that runs on this computer', async ({
+  test('shows the progress of a job on the taskbar only when the job runs on this computer', async ({
     dataDir,
     start,
   }) => {
@@ -125,7 +125,7 @@ test.describe('with its own orchestrator', { tag: ['@embedded', '@stand-in'] }, 
     await expect(app.page.getByText('Live')).toBeVisible();
     const orchestrator = connectTo(dataDir);
     expect((await app.inspect()).progress).toBe(-1);
-    // A job on another machine is not this computer's.
+    // The taskbar does not show the progress of a job on another worker.
     await orchestrator.startRig('rig-1');
     await orchestrator.submit('elsewhere');
     await expect.poll(() => trayOf(app), { timeout: 30_000 }).toMatch(/elsewhere {2}41 %/);
@@ -139,7 +139,7 @@ test.describe('with its own orchestrator', { tag: ['@embedded', '@stand-in'] }, 
     await expect.poll(async () => (await app.inspect()).progress, { timeout: 30_000 }).toBe(-1);
   });
 
-  test('asks before it quits while a job runs, and stops its orchestrator after the confirmation', async ({
+  test('asks for confirmation before quitting while a job runs, and then stops the embedded orchestrator', async ({
     dataDir,
     start,
   }) => {
@@ -159,11 +159,11 @@ test.describe('with its own orchestrator', { tag: ['@embedded', '@stand-in'] }, 
     await app.order({ do: 'menu', label: 'Quit Trainyard…' });
     expect(await app.exited).toBe(0);
     await expect(fetch(`${orchestrator.url}/health/live`)).rejects.toThrow();
-    // After an orderly stop, no file contains the server's address.
+    // An orderly stop removes the file with the server's address.
     expect(existsSync(join(dataDir, 'url'))).toBe(false);
   });
 
-  test('keeps running when the window is closed, and tells the user so only once', async ({
+  test('keeps running when the user closes the window, and notifies about this only once', async ({
     dataDir,
     start,
   }) => {
@@ -182,7 +182,7 @@ test.describe('with its own orchestrator', { tag: ['@embedded', '@stand-in'] }, 
     expect((await fetch(`${connectTo(dataDir).url}/health/live`)).status).toBe(200);
   });
 
-  test('notifies when a worker with a job stops responding, and opens that worker', async ({
+  test('notifies when a worker with a job stops responding, and opens the worker after a click', async ({
     dataDir,
     start,
   }) => {
@@ -199,7 +199,10 @@ test.describe('with its own orchestrator', { tag: ['@embedded', '@stand-in'] }, 
     await expect(app.page).toHaveURL(/\/workers\/w_\w+$/);
   });
 
-  test('counts no worker as offline because the computer was asleep', async ({ dataDir, start }) => {
+  test('does not mark a silent worker as offline while wake-ups of the computer restart the timeout', async ({
+    dataDir,
+    start,
+  }) => {
     const app = await startWithShortTimeout(dataDir, start);
     const orchestrator = connectTo(dataDir);
     const rig = await orchestrator.startRig('rig-asleep');
@@ -210,7 +213,7 @@ test.describe('with its own orchestrator', { tag: ['@embedded', '@stand-in'] }, 
       return all.find(worker => worker['name'] === name) ?? {};
     };
     const statusOf = async (name: string): Promise<unknown> => (await workerNamed(name))['status'];
-    /** Returns the time of the last heartbeat by the orchestrator's clock, which decides when a worker times out. */
+    /** Returns the time of the last heartbeat of `rig-awake`, by the orchestrator's clock. */
     const lastHeartbeat = async (): Promise<number> =>
       Date.parse(String((await workerNamed('rig-awake'))['last_heartbeat']));
     await expect.poll(() => statusOf('rig-asleep'), { timeout: 30_000 }).toBe('idle');
@@ -218,7 +221,7 @@ test.describe('with its own orchestrator', { tag: ['@embedded', '@stand-in'] }, 
     rig.kill('SIGSTOP');
     const firstHeartbeat = await lastHeartbeat();
     const end = firstHeartbeat + 3 * heartbeatTimeoutS * 1_000;
-    // After each heartbeat, the test simulates that the computer wakes up, which restarts the timeout.
+    // Simulate a wake-up of the computer after each heartbeat. A wake-up restarts the timeout of all workers.
     for (let heartbeat = firstHeartbeat; heartbeat < end; heartbeat = await lastHeartbeat()) {
       await app.order({ do: 'emit', on: 'powerMonitor', event: 'resume', args: [] });
       expect(await statusOf('rig-asleep')).not.toBe('offline');

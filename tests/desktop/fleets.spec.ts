@@ -5,7 +5,7 @@ import { expect } from '@playwright/test';
 import { startOrchestrator } from '../e2e/panel.ts';
 import { useRemoteOrchestrator, test } from '../support/desktop/driver.ts';
 
-test('adds, shows and removes another fleet, and never exposes its token', async ({
+test('adds, shows and removes another fleet in the settings, and never exposes its token', async ({
   orchestrator,
   start,
 }) => {
@@ -54,7 +54,7 @@ test('adds, shows and removes another fleet, and never exposes its token', async
   }
 });
 
-test('asks for a new token when the token of a fleet was revoked', async ({
+test('asks for a new token when a fleet rejects its stored token', async ({
   orchestrator,
   dataDir,
   start,
@@ -67,12 +67,12 @@ test('asks for a new token when the token of a fleet was revoked', async ({
   await expect(page.getByText('Live')).toBeVisible();
 });
 
-test('saves which notifications the user has selected', async ({ orchestrator, start }) => {
+test('saves which notifications the user has turned off', async ({ orchestrator, start }) => {
   const { page } = await start({ dataDir: orchestrator.dataDir });
   await page.getByRole('link', { name: 'Settings', exact: true }).click();
   const jobCompletes = page.getByLabel('a job completes');
   await expect(jobCompletes).toBeChecked();
-  // The checkbox changes when the app has stored the setting.
+  // The checkbox changes only after the app has stored the setting.
   await jobCompletes.click();
   await expect(jobCompletes).not.toBeChecked();
   await expect
@@ -80,6 +80,6 @@ test('saves which notifications the user has selected', async ({ orchestrator, s
       () => JSON.parse(readFileSync(join(orchestrator.dataDir, 'desktop/desktop.json'), 'utf8')) as object,
     )
     .toMatchObject({ notices: { job_completed: false, job_failed: true, worker_lost: true } });
-  // The window shows an orchestrator that the app did not start, so the app offers no setting that ends it.
+  // The app did not start this orchestrator, so the setting that would stop it is disabled.
   await expect(page.getByLabel('Run an orchestrator on this computer')).toBeDisabled();
 });

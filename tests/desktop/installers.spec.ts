@@ -1,4 +1,4 @@
-/** The installers for Linux: their build, an installation, a start and the removal. They contain the Electron from the npm registry. */
+/** The installers for Linux: build, installation, start and removal. They contain Electron 33 from the npm registry. */
 import { spawnSync } from 'node:child_process';
 import {
   copyFileSync,
@@ -30,7 +30,7 @@ const deb = (): string => artifact(`trainyard-${version}-amd64.deb`);
 const rpm = (): string => artifact(`trainyard-${version}-x86_64.rpm`);
 const appImage = (): string => artifact(`trainyard-${version}-x86_64.AppImage`);
 
-/** The file of a package database, a log or a cache. They remain after a removal. */
+/** Matches files of package databases, logs and caches, which remain after a package is removed. */
 const isBookkeeping = (path: string): boolean =>
   /^\/var\/(?:lib\/(?:dpkg|rpm)|log|cache)\/|^\/etc\/ld\.so\.cache$|\/(?:mimeinfo\.cache|icon-theme\.cache)$/.test(
     path,
@@ -71,11 +71,13 @@ test.describe('the installers', { tag: '@package' }, () => {
 
   const installers = {
     deb: { file: deb, install: ['dpkg', '--force-depends', '-i'], remove: ['dpkg', '--purge', 'trainyard'] },
-    // rpm's database does not know Debian's packages.
+    // Without `--nodeps`, rpm would not find the dependencies, which are Debian packages.
     rpm: { file: rpm, install: ['rpm', '-i', '--nodeps'], remove: ['rpm', '-e', 'trainyard'] },
   };
   for (const [kind, { file, install, remove }] of Object.entries(installers))
-    test(`installs, starts and removes the ${kind} package without a trace`, async ({ orchestrator }) => {
+    test(`installs, starts and removes the ${kind} package, and leaves no files of the app`, async ({
+      orchestrator,
+    }) => {
       test.setTimeout(180_000);
       const system = await openSystemCopy();
       try {
@@ -90,7 +92,7 @@ test.describe('the installers', { tag: '@package' }, () => {
         }
         expect(runIn(system, remove)).toMatchObject({ status: 0 });
         expect(system.addedFiles().filter(path => !isBookkeeping(path))).toEqual([]);
-        // The orchestrator's data is not the package's.
+        // Removing the package must not delete the orchestrator's data.
         expect(readdirSync(orchestrator.dataDir)).not.toEqual([]);
       } finally {
         system.close();
@@ -112,7 +114,7 @@ test.describe('the installers', { tag: '@package' }, () => {
     }
   });
 
-  test('describes the packages by hashes, provenance and manifests, and records that they are unsigned', () => {
+  test('creates valid hashes, provenance and manifests for the packages, and marks the build as unsigned', () => {
     const check = spawnSync('sha256sum', ['--check', '--strict', 'SHA256SUMS'], {
       cwd: artifact(''),
       encoding: 'utf8',
@@ -132,13 +134,15 @@ test.describe('the installers', { tag: '@package' }, () => {
     expect(extractFile(archive, 'package.json').toString()).toContain('"signed"');
   });
 
-  test('starts the AppImage from any folder, and leaves no files of its own', async ({ orchestrator }) => {
+  test('starts the AppImage from any folder, leaves no temporary files, and updates its menu entry', async ({
+    orchestrator,
+  }) => {
     test.setTimeout(120_000);
     const copy = join(folder, 'an app', 'Trainyard.AppImage');
     mkdirSync(join(folder, 'an app'), { recursive: true });
     mkdirSync(join(folder, 'unpacked'));
     copyFileSync(appImage(), copy);
-    // The entry of an earlier version in the applications menu, which had another path.
+    // An entry in the applications menu from an earlier version with another path.
     const entry = join(folder, 'data/applications/trainyard.desktop');
     mkdirSync(join(folder, 'data/applications'), { recursive: true });
     writeFileSync(entry, '[Desktop Entry]\nExec="/gone.AppImage" -- %u\nX-Trainyard-AppImage=true\n');
@@ -170,7 +174,7 @@ function runIn(
   return system.run(program, ...args);
 }
 
-/** Checks that desktops find the app, that it opens links, and that no file has more rights than it needs. */
+/** Checks that desktops find the app, that the app handles its links, and that no file has more permissions than needed. */
 function checkInstallation(system: SystemCopy): void {
   expect(system.run('desktop-file-validate', desktopEntry)).toEqual({ status: 0, output: '' });
   const entry = system.run('cat', desktopEntry).output;
@@ -181,7 +185,7 @@ function checkInstallation(system: SystemCopy): void {
   expect(entry).toMatch(/^Exec=trainyard -- trainyard:\/\/open\/jobs$/m);
   for (const size of ['16x16', '48x48', '256x256', '512x512'])
     expect(system.run('test', '-s', `/usr/share/icons/hicolor/${size}/apps/trainyard.png`).status).toBe(0);
-  // The kernel of the tests supports user namespaces, so nothing runs with root's rights.
+  // The kernel of the tests supports user namespaces, so no file needs the setuid bit.
   expect(system.run('find', '/opt/Trainyard', '-perm', '/6022', '-not', '-type', 'l').output).toBe('');
   expect(system.run('find', '/opt/Trainyard', '-not', '-user', 'root').output).toBe('');
   expect(system.run('stat', '-c', '%a', '/opt/Trainyard').output.trim()).toBe('755');

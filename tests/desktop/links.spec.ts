@@ -1,4 +1,4 @@
-/** Links to pages of the app, its menu, a second start, and quitting. */
+/** Links that open pages of the app, the menu of the app, a second start, and quitting. */
 import { spawn } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
@@ -13,7 +13,7 @@ test('opens the page of the trainyard:// link in its arguments', async ({ orches
   await expect(page.getByRole('heading', { name: 'rig-linked' })).toBeVisible();
 });
 
-test('passes a link to the app that already runs, and exits', { tag: '@real' }, async ({
+test('passes a link to the running app, and exits the second instance', { tag: '@real' }, async ({
   orchestrator,
   start,
   driver,
@@ -37,7 +37,7 @@ test('ignores invalid links', { tag: '@stand-in' }, async ({ orchestrator, start
   await expect(page.getByText('Live')).toBeVisible();
   for (const link of ['trainyard://settings', 'trainyard://job/../../x', 'https://example.com'])
     await openLink(app, link);
-  // The app handles links in order, so it has handled the invalid ones when the page of this one is open.
+  // The app handles links in order. When the page of this valid link is open, the app has handled the invalid links.
   await openLink(app, 'trainyard://job/j_valid');
   await expect(page).toHaveURL(`${orchestrator.url}/jobs/j_valid`);
 });
@@ -49,7 +49,7 @@ async function openLink({ electron, order }: App, link: string): Promise<void> {
   else await electron.evaluate(({ app }, argv) => void app.emit('second-instance', {}, argv), args[0] ?? []);
 }
 
-/** Makes the next dialogs choose the first button, and Electron record their texts. */
+/** Makes the next dialogs choose the first button. With Electron, also records the texts of the dialogs. */
 async function acceptQuestions({ electron, order }: App): Promise<void> {
   if (electron === null) return void (await order({ do: 'answer', with: 0 }));
   await electron.evaluate(({ dialog }) => {
@@ -68,7 +68,7 @@ async function questionsOf({ electron, inspect }: App): Promise<Questions> {
   return electron.evaluate(({ dialog }) => (dialog as unknown as { questions: Questions }).questions);
 }
 
-test('asks before a join link opens the form for a new fleet, and takes the token only from the form', async ({
+test('asks before a join link opens the form for a new fleet, and requires the token in the form', async ({
   orchestrator,
   start,
 }) => {
@@ -93,14 +93,17 @@ test('asks before a join link opens the form for a new fleet, and takes the toke
     expect(await page.evaluate('desktop.view()')).toMatchObject({
       view: { fleets: [{ name: '127.0.0.1', url: otherFleet.url }] },
     });
-    // The address of the page no longer contains the offer.
+    // The URL of the page no longer contains the address from the link.
     expect(new URL(page.url()).search).toBe('');
   } finally {
     await otherFleet.close();
   }
 });
 
-test('refuses a join link with a token and one with an invalid address', async ({ orchestrator, start }) => {
+test('refuses a join link with a token, and a join link with an invalid address', async ({
+  orchestrator,
+  start,
+}) => {
   const app = await start({ dataDir: orchestrator.dataDir });
   await expect(app.page.getByText('Live')).toBeVisible();
   await acceptQuestions(app);
@@ -115,7 +118,7 @@ test('refuses a join link with a token and one with an invalid address', async (
   expect(address).not.toContain('tk_secret');
 });
 
-test('opens the pages of the shortcuts on the taskbar', async ({ orchestrator, start }) => {
+test('opens the page of each taskbar shortcut', async ({ orchestrator, start }) => {
   const app = await start({
     dataDir: orchestrator.dataDir,
     args: ['--', 'trainyard://open/new-job'],
@@ -127,7 +130,7 @@ test('opens the pages of the shortcuts on the taskbar', async ({ orchestrator, s
   }
 });
 
-test('opens every page from the menu', async ({ orchestrator, start }) => {
+test('opens every page from the menu of the app', async ({ orchestrator, start }) => {
   const { page, electron, order } = await start({ dataDir: orchestrator.dataDir });
   await expect(page.getByText('Live')).toBeVisible();
   const click = (label: string): Promise<unknown> =>
@@ -152,7 +155,10 @@ test('opens every page from the menu', async ({ orchestrator, start }) => {
   }
 });
 
-test('quits immediately when it runs no orchestrator of its own', async ({ orchestrator, start }) => {
+test('quits immediately, and leaves an orchestrator running that the app did not start', async ({
+  orchestrator,
+  start,
+}) => {
   const { page, electron, order, exited } = await start({ dataDir: orchestrator.dataDir });
   await expect(page.getByText('Live')).toBeVisible();
   if (electron === null) await order({ do: 'tray', label: 'Quit Trainyard…' });
@@ -164,7 +170,7 @@ test('quits immediately when it runs no orchestrator of its own', async ({ orche
   expect(existsSync(join(orchestrator.dataDir, 'url'))).toBe(true);
 });
 
-test('exits cleanly on SIGTERM', async ({ orchestrator, start }) => {
+test('exits with code 0 on SIGTERM', async ({ orchestrator, start }) => {
   const { page, kill, exited } = await start({ dataDir: orchestrator.dataDir });
   await expect(page.getByText('Live')).toBeVisible();
   kill('SIGTERM');

@@ -1,4 +1,4 @@
-/** The packaged app: its files, its fuses and its start. These tests use the Electron from the npm registry. */
+/** The packaged app: files, fuses and start. These tests use Electron 33 from the npm registry. */
 import { spawnSync } from 'node:child_process';
 import { existsSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -16,10 +16,10 @@ let folder = '';
 /** Returns the path of a file of the packaged app. */
 const packaged = (...path: readonly string[]): string => join(folder, 'linux-unpacked', ...path);
 const program = (): string => packaged('trainyard');
-/** Returns the path of a file that the package contains orchestrator the archive. */
+/** Returns the path of a file that the package contains outside of the archive. */
 const unpacked = (path: string): string => packaged('resources/app.asar.unpacked', path);
 
-/** Matches the paths in the archive that the app needs. */
+/** Patterns of the paths that the archive may contain. */
 const allowedPaths = [
   /^\/package\.json$/,
   /^\/dist\/main\/desktop[\w.-]*\.js$/,
@@ -48,7 +48,7 @@ test.describe('the package', { tag: '@package' }, () => {
   });
   test.afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
-  test('contains the files that run, and nothing else', () => {
+  test('packages only the files that the app needs at run time', () => {
     const archive = packaged('resources/app.asar');
     const files = listPackage(archive, { isPack: false }).filter(isFile);
     expect(files.filter(file => !allowedPaths.some(allowed => allowed.test(file)))).toEqual([]);
@@ -67,7 +67,7 @@ test.describe('the package', { tag: '@package' }, () => {
     expect(packageJson).not.toHaveProperty('scripts');
   });
 
-  test('imports no packages except Electron and the database, because the bundles contain all others', () => {
+  test('imports only Electron and better-sqlite3 as packages, because the bundles contain all others', () => {
     const archive = packaged('resources/app.asar');
     const imported = new Set<string>();
     for (const name of ['desktop.js', 'desktop-compose.js', 'desktop-tls.js']) {
@@ -91,7 +91,7 @@ test.describe('the package', { tag: '@package' }, () => {
     expect(existsSync(packaged('resources/app'))).toBe(false);
   });
 
-  test('contains the sample training, which the bundled worker runs', () => {
+  test('packages the sample training, and the bundled worker can run it', () => {
     const configFile = join(folder, 'config.json');
     const config = { epochs: 1, learning_rate: 0.1, final_learning_rate: 0.01, batch_size: 256, hidden: 8 };
     writeFileSync(configFile, JSON.stringify(config));
@@ -100,7 +100,7 @@ test.describe('the package', { tag: '@package' }, () => {
     const { status, stdout, stderr } = spawnSync(
       worker,
       ['sample', trainer, '--config', configFile, '--output', join(folder, 'out')],
-      // Without programs in the PATH, the worker can only use its own Node.
+      // With an empty PATH, the worker must use its bundled Node.
       { cwd: folder, env: { PATH: '/nowhere' }, encoding: 'utf8', timeout: 60_000 },
     );
     expect({ status, stderr }).toEqual({ status: 0, stderr: '' });
@@ -109,7 +109,7 @@ test.describe('the package', { tag: '@package' }, () => {
 
   test("sets Electron's fuses, so that the app cannot run other code", async () => {
     const wire = await getCurrentFuseWire(program());
-    // Each fuse is one digit in the binary.
+    // A fuse is the character 0 or 1 in the binary.
     const [off, on] = ['0', '1'].map(digit => digit.charCodeAt(0));
     expect({
       runAsNode: wire[FuseV1Options.RunAsNode],
@@ -151,5 +151,5 @@ test.describe('the package', { tag: '@package' }, () => {
 });
 
 const builtinModules = new Set(process.getBuiltinModule('node:module').builtinModules);
-/** Tells files from folders in the list of an archive. The worker is the only file without an extension. */
+/** Tells files from folders in the list of an archive. Only the worker programs have no file extension. */
 const isFile = (path: string): boolean => /\.\w+$|trainyard-worker[^/]*$/.test(path);

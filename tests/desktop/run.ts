@@ -18,8 +18,8 @@ const root = fileURLToPath(new URL('../../', import.meta.url));
 const print = (line: string): void => console.log(line);
 
 /**
- * Returns the binary that the package `electron` has downloaded; null when it has not. It does not import the package,
- * because that would download the binary.
+ * Returns the path of the binary that the package `electron` has downloaded, or null. Does not import the package, because an
+ * import would start the download.
  */
 function currentElectron(): string | null {
   const folder = join(root, 'node_modules/electron');
@@ -77,7 +77,7 @@ async function main(): Promise<number> {
       ...(display.name !== null && { DISPLAY: display.name }),
       ...(isAll && { TRAINYARD_ALL_SPECS: '1' }),
       TRAINYARD_BUILT: '1',
-      // Servers and workers that the specs start load faster with compiled code from an earlier start.
+      // With the compile cache of an earlier run, the servers and workers of the specs start faster.
       NODE_COMPILE_CACHE: process.env['NODE_COMPILE_CACHE'] ?? join(root, 'node_modules/.cache/node'),
       TRAINYARD_DESKTOP_DRIVERS: [...drivers.keys()].join(','),
       [electronVariables.electron]: drivers.get('electron') ?? '',

@@ -2,13 +2,13 @@
 import { expect, type Page } from '@playwright/test';
 import { type App, test } from '../support/desktop/driver.ts';
 
-/** Returns the addresses that the app has opened in the system's browser. */
+/** Returns the URLs that the app has opened in the system's browser. */
 async function openedOutside({ electron, inspect }: App): Promise<readonly string[]> {
   if (electron === null) return (await inspect()).openedOutside;
   return electron.evaluate(({ shell }) => (shell as unknown as { opened: string[] }).opened);
 }
 
-/** Makes Electron record addresses instead of opening them in the system's browser. */
+/** Makes Electron record URLs instead of opening them in the system's browser. */
 async function recordOpenedOutside({ electron }: App): Promise<void> {
   await electron?.evaluate(({ shell }) => {
     const opened: string[] = [];
@@ -28,7 +28,7 @@ test('isolates the page from Node and the operating system', { tag: '@real' }, a
   await expect(page.getByText('Live')).toBeVisible();
   const preferences = await electron?.evaluate(({ BrowserWindow }) => {
     const [window] = BrowserWindow.getAllWindows();
-    // Reads the preferences in effect, which the public types do not include.
+    // `getLastWebPreferences` returns the preferences in effect. The public types do not include it.
     const contents = window?.webContents as unknown as { getLastWebPreferences(): object } | undefined;
     return contents?.getLastWebPreferences();
   });
@@ -67,7 +67,9 @@ test('sends a content security policy, and loads nothing from other origins', as
     expect(await evaluateIn(page, `fetch('${url}', { mode: 'no-cors' })`)).toBe('refused');
 });
 
-test('denies the page every system permission', { tag: '@real' }, async ({ orchestrator, start }) => {
+test('denies the page every permission, such as camera, location and notifications', {
+  tag: '@real',
+}, async ({ orchestrator, start }) => {
   const { page } = await start({ dataDir: orchestrator.dataDir });
   await expect(page.getByText('Live')).toBeVisible();
   expect(await evaluateIn(page, 'Notification.requestPermission()')).toBe('denied');
@@ -81,7 +83,7 @@ test('denies the page every system permission', { tag: '@real' }, async ({ orche
     ).toBe('denied');
 });
 
-test("blocks navigation and windows of the page, and opens https links in the system's browser", {
+test("blocks navigation and new windows, and opens https links and server pages in the system's browser", {
   tag: '@real',
 }, async ({ orchestrator, start }) => {
   const app = await start({ dataDir: orchestrator.dataDir });
@@ -118,7 +120,10 @@ test("blocks navigation and windows of the page, and opens https links in the sy
   expect(loadUrlType).toBe('undefined');
 });
 
-test('rejects invalid calls from its page', async ({ orchestrator, start }) => {
+test('rejects invalid calls from the page to the app, and changes nothing', async ({
+  orchestrator,
+  start,
+}) => {
   const { page } = await start({ dataDir: orchestrator.dataDir });
   await expect(page.getByText('Live')).toBeVisible();
   const view = await page.evaluate<unknown>('desktop.view()');
@@ -143,7 +148,7 @@ test('rejects invalid calls from its page', async ({ orchestrator, start }) => {
   expect(await page.evaluate('desktop.view()')).toEqual(view);
 });
 
-test('rejects calls from another page with the same preload', { tag: '@real' }, async ({
+test('rejects calls to the app from another window with the same preload', { tag: '@real' }, async ({
   orchestrator,
   start,
 }) => {

@@ -1,8 +1,8 @@
-/** The number on the app's icon. tests/desktop/embedded.spec.ts tests the progress, which only this computer's own jobs have. */
+/** The number on the app's icon. tests/desktop/embedded.spec.ts tests the progress bar of jobs on this computer. */
 import { expect } from '@playwright/test';
 import { type App, test } from '../support/desktop/driver.ts';
 
-/** Makes Electron record the numbers, because no launcher here can show them. */
+/** Makes Electron record the numbers, because the test system has no launcher that shows them. */
 async function recordBadges({ electron }: App): Promise<void> {
   await electron?.evaluate(({ app }) => {
     const badges: number[] = [];
@@ -16,7 +16,7 @@ async function badgeOf({ electron, inspect }: App): Promise<number> {
   return electron.evaluate(({ app }) => (app as unknown as { badges: number[] }).badges.at(-1) ?? 0);
 }
 
-test('counts on its icon the jobs that wait for approval', async ({ orchestrator, start }) => {
+test("shows the number of jobs that wait for approval on the app's icon", async ({ orchestrator, start }) => {
   const app = await start({ dataDir: orchestrator.dataDir });
   await expect(app.page.getByText('Live')).toBeVisible();
   await recordBadges(app);

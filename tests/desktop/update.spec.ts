@@ -29,7 +29,7 @@ let feed: UpdateFeed;
 
 const nameOf = (of: string): string => `trainyard-${of}-x86_64.AppImage`;
 
-/** Builds the AppImage of a version, and the description of it for the feed. */
+/** Builds the AppImage of a version, and its description for the update feed. */
 function build(of: string, output: string): void {
   const settings = {
     electronDist: process.env['TRAINYARD_ELECTRON_33_DIST'] ?? '',
@@ -60,7 +60,7 @@ interface Running {
   readonly version: string;
 }
 
-/** Returns the main process of the app that runs from this AppImage, with the version of its files; null for none. */
+/** Returns the main process that runs from this AppImage, and the version of its files; null when none runs. */
 function findRunning(appImage: string): Running | null {
   for (const pid of readdirSync('/proc').filter(name => /^\d+$/.test(name))) {
     try {
@@ -84,7 +84,7 @@ test.describe('an update of the app', { tag: '@package' }, () => {
   test.skip(missing !== null, `The AppImages were not built: ${missing}`);
 
   test.beforeAll(async () => {
-    // Two AppImages of 400 MB.
+    // Building two AppImages of 400 MB takes minutes.
     test.setTimeout(900_000);
     folder = mkdtempSync(join(tmpdir(), 'trainyard-update-'));
     feed = await openUpdateFeed(join(folder, 'next'));
@@ -96,7 +96,7 @@ test.describe('an update of the app', { tag: '@package' }, () => {
     rmSync(folder, { recursive: true, force: true });
   });
 
-  test('refuses a downgrade and a wrong hash, then downloads the differences, and restarts as the new version', async ({
+  test('refuses a downgrade and a wrong hash, then downloads only the differences and restarts as the new version', async ({
     orchestrator,
   }) => {
     test.setTimeout(300_000);
@@ -144,7 +144,7 @@ test.describe('an update of the app', { tag: '@package' }, () => {
     const bytesBefore = feed.bytesSent();
     await clickCheck('Try again');
     await card.getByText('What is new').click();
-    // Tags of the feed are text.
+    // The page shows HTML tags in the release notes as text.
     await expect(card).toContainText('Uploads resume after a <b>restart</b>.');
     await clickCheck('Download');
     await expect(card).toContainText(`Trainyard ${nextVersion} is ready to install.`, { timeout: 60_000 });

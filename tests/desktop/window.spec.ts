@@ -1,10 +1,10 @@
-/** The window of the app: its content, its position, and what closing it does. */
+/** The window of the app: its content, its position, and closing the window. */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect } from '@playwright/test';
 import { useRemoteOrchestrator, test } from '../support/desktop/driver.ts';
 
-test('shows the orchestrator that already runs on the data folder, and asks for no sign-in', async ({
+test('shows the orchestrator that already runs on the data folder, without a sign-in', async ({
   orchestrator,
   start,
 }) => {
@@ -16,13 +16,17 @@ test('shows the orchestrator that already runs on the data folder, and asks for 
   await page.screenshot({ path: test.info().outputPath('window.png') });
 });
 
-/** Expression in the page with everything that a script of the page can read. */
+/** Expression that collects everything that a script of the page can read. */
 const readablePageData = `(async () => JSON.stringify([
   document.cookie, document.documentElement.outerHTML, location.href, { ...localStorage }, { ...sessionStorage },
   Object.keys(desktop), await desktop.view(), performance.getEntries(),
 ]))()`;
 
-test('exposes no token to the page', async ({ orchestrator, dataDir, start }) => {
+test('exposes no token to the page, for a local and a remote orchestrator', async ({
+  orchestrator,
+  dataDir,
+  start,
+}) => {
   useRemoteOrchestrator(dataDir, orchestrator);
   for (const folder of [orchestrator.dataDir, dataDir]) {
     const { page } = await start({ dataDir: folder });
@@ -35,7 +39,7 @@ test('exposes no token to the page', async ({ orchestrator, dataDir, start }) =>
   }
 });
 
-test('shows the panel of a remote orchestrator, and sends actions there', async ({
+test('shows the panel of a remote orchestrator, and sends actions to that orchestrator', async ({
   orchestrator,
   dataDir,
   start,
@@ -63,7 +67,7 @@ const pauseQueue = `fetch('/api/queue/pause', {
   method: 'POST', headers: { 'content-type': 'application/json' }, body: '{}',
 }).then(({ status }) => status)`;
 
-test('reloads its page at the same address after the renderer process crashed', { tag: '@real' }, async ({
+test('reloads the page at the same URL after the renderer process crashed', { tag: '@real' }, async ({
   orchestrator,
   start,
 }) => {
@@ -93,7 +97,10 @@ test('reloads its page at the same address after the renderer process crashed', 
   await expect.poll(pathAndStatus).toBe('/jobs Live');
 });
 
-test('restores the position of the window', { tag: '@real' }, async ({ orchestrator, start }) => {
+test('restores the position and size of the window after a restart', { tag: '@real' }, async ({
+  orchestrator,
+  start,
+}) => {
   const bounds = { x: 140, y: 90, width: 900, height: 640 };
   const first = await start({ dataDir: orchestrator.dataDir });
   await first.electron?.evaluate(({ BrowserWindow }, newBounds) => {
@@ -109,7 +116,7 @@ test('restores the position of the window', { tag: '@real' }, async ({ orchestra
   ).toEqual(bounds);
 });
 
-test('hides the window when it is closed, and keeps running', { tag: '@real' }, async ({
+test('hides the window when the user closes it, and keeps the app running', { tag: '@real' }, async ({
   orchestrator,
   start,
 }) => {
@@ -126,7 +133,7 @@ test('hides the window when it is closed, and keeps running', { tag: '@real' }, 
   await expect.poll(isVisible).toEqual([true]);
 });
 
-test('shows no window when the system starts the app with --hidden at the login', { tag: '@real' }, async ({
+test('shows no window when the app starts with --hidden, as at login', { tag: '@real' }, async ({
   orchestrator,
   start,
 }) => {

@@ -1,4 +1,4 @@
-/** Backups on the settings page: creates one, restores another one, and checks that the page reconnects. */
+/** The card of backups on the settings page: creating and restoring a backup, and who may see the card. */
 import { expect, type Locator, type Page, test } from '@playwright/test';
 import { type Orchestrator, signIn, signInWithToken, startOrchestrator } from './panel.ts';
 

@@ -10,7 +10,7 @@ const panelFolder = fileURLToPath(new URL('../../dist/renderer/', import.meta.ur
 const maxFirstPageBytes = 150_000;
 /** Scripts that the first page loads after it is shown. */
 const maxLaterBytes = 12_500;
-/** The table renders the rows in the window, and some above and below it. */
+/** The table of workers renders only the rows in the window, and some above and below the window. */
 const maxRenderedRows = 60;
 
 test('keeps the compressed JavaScript of the first page within 150 KB', () => {
@@ -31,7 +31,7 @@ test('loads no scripts on the first page beyond those in the budget', async ({ p
     await expect(page.getByText('Live', { exact: true })).toBeVisible();
     const firstPage = firstPageFiles(panelFolder).map(file => basename(file));
     const others = [...loaded].filter(name => !firstPage.includes(name) && !name.startsWith('stream-worker'));
-    // After it is shown, the page loads its long texts and the region for messages, and registers the service worker.
+    // Once the first page is shown, it loads its long texts and the message region, and registers the service worker.
     const isLater = (name: string): boolean =>
       /^(?:registration|subscription|page-texts|toast-region)-/.test(name);
     expect(others.filter(name => !isLater(name))).toEqual([]);

@@ -1,12 +1,12 @@
 /**
- * The second half of `npm run check:screens`. The first half has taken the pictures of the documents into `dist/screens`. This
- * program lists those that differ from the committed ones. A difference is no failure, because only people can tell whether
- * the new picture is right.
+ * The second half of `npm run check:screens`. The first half takes the screenshots for the documentation into `dist/screens`.
+ * This program lists the screenshots that differ from the committed ones. A difference does not fail the check, because only
+ * people can tell whether the new picture is right.
  *
- * A picture is divided into cells of 16 x 16 pixels. Two cells differ if the mean of a colour channel differs by more than
- * 16 of 255. Measured: two runs on one machine differ in up to 0.3 % of the cells (times such as "9 sec. ago"), machines with
- * other fonts in up to 4.6 %, and pictures whose content below the header moved by 40 pixels in at least 7.5 %. So it finds
- * changes of the layout. It doesn't find a changed word.
+ * A picture is divided into cells of 16 x 16 pixels. Two cells differ if the mean of a colour channel differs by more than 16 of
+ * 255. Measured: two runs on one machine differ in up to 0.3 % of the cells, because of times such as "9 sec. ago". Other fonts
+ * change up to 4.6 %. Moving the content below the header by 40 pixels changes at least 7.5 %. The comparison therefore finds a
+ * changed layout, but not a changed word.
  */
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';

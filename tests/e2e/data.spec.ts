@@ -1,4 +1,4 @@
-/** The page of datasets: what is stored, which jobs use it, pinning and deleting. */
+/** The page of datasets: stored versions, the jobs that use them, pinning and deleting. */
 import { expect, type Locator, type Page, test } from '@playwright/test';
 import { ownPermissions } from '../../protocol/call.ts';
 import type { DatasetView } from '../../protocol/datasets-api.ts';
@@ -43,7 +43,10 @@ const cell = (page: Page, row: string, column: keyof typeof columns): Locator =>
 /** The part of a version that the panel shows. */
 const shortVersion = ({ version }: DatasetView): string => version.slice(0, 12);
 
-test('explains how to store data when there is none, and copies the command', async ({ page, context }) => {
+test('explains how to store training data when none is stored, and copies the command', async ({
+  page,
+  context,
+}) => {
   await context.grantPermissions(['clipboard-read', 'clipboard-write']);
   await open(page, '/');
   await expect(page.getByRole('navigation')).toBeVisible();
@@ -58,7 +61,7 @@ test('explains how to store data when there is none, and copies the command', as
   await expectAccessible(page);
 });
 
-test('lists datasets with their newest version, searches them, and shows all versions of one', async ({
+test('lists datasets with their newest version, searches them, and shows all versions of a dataset', async ({
   page,
 }) => {
   const first = await push('photos', { 'a.jpg': kilobytes(2, 'a') });
@@ -105,7 +108,7 @@ test('says that an unknown dataset was not found, and links to all datasets', as
   await expect(rowOf(page, 'photos')).toBeVisible();
 });
 
-test('pins a version, which disables its deletion, and unpins it', async ({ page }) => {
+test('disables the deletion of a dataset version while it is pinned', async ({ page }) => {
   const { id } = await push('photos', { 'a.jpg': 'a' });
   await open(page);
   await selectMenuItem(page, 'photos', 'Pin newest version');
@@ -122,7 +125,9 @@ test('pins a version, which disables its deletion, and unpins it', async ({ page
   await expect(figure(page, 'Unused')).toHaveText('1 version, up to 1B');
 });
 
-test('deletes one version after a dialog names it and the bytes it frees', async ({ page }) => {
+test('deletes one dataset version after a dialog that names the version and the bytes to free', async ({
+  page,
+}) => {
   const first = await push('photos', { 'a.jpg': kilobytes(20, 'a'), 'shared.jpg': kilobytes(5, 's') });
   const second = await push('photos', { 'shared.jpg': kilobytes(5, 's') });
   const other = await push('cats', { 'cat.jpg': 'a cat' });
@@ -147,7 +152,9 @@ test('deletes one version after a dialog names it and the bytes it frees', async
   expect((datasets as readonly DatasetView[]).map(({ id }) => id)).toEqual([other.id, second.id]);
 });
 
-test('deletes unused old versions and whole datasets, but no version that a job uses', async ({ page }) => {
+test('deletes unused dataset versions and whole datasets, but no version that a job uses', async ({
+  page,
+}) => {
   const used = await push('photos', { 'a.jpg': 'one' });
   await push('photos', { 'a.jpg': 'two' });
   const newest = await push('photos', { 'a.jpg': 'three' });
@@ -182,7 +189,7 @@ test('refuses to delete a dataset that a job started to use while the dialog was
   await expect(cell(page, 'photos', 'jobs')).toHaveText('1');
 });
 
-test('updates the number of jobs live, and reloads the datasets when the page gets focus', async ({
+test('updates the number of jobs of a dataset live, and reloads the datasets when the page gets focus', async ({
   page,
 }) => {
   const photos = await push('photos', { 'a.jpg': 'one' });
@@ -195,7 +202,7 @@ test('updates the number of jobs live, and reloads the datasets when the page ge
   await expect(rowOf(page, 'cats')).toBeVisible();
 });
 
-test('shows users with permissions for their own data only their datasets, and lets them pin these', async ({
+test('shows users without access to the data of others only their own datasets, and lets them pin these', async ({
   page,
 }) => {
   await push('photos', { 'a.jpg': 'of the admin' });
@@ -211,7 +218,9 @@ test('shows users with permissions for their own data only their datasets, and l
   await expect(rowOf(page, 'cats')).toContainText('pinned');
 });
 
-test('says in lists, on jobs and in the submit form which rigs have the data', async ({ page }) => {
+test('shows which workers have a dataset, in the list, on the page of a job and in the submit form', async ({
+  page,
+}) => {
   const photos = await push('photos', { 'a.jpg': kilobytes(3, 'a') });
   await openTrainingRig(orchestrator, 'rig-1', { datasets: [photos.version] });
   await openTrainingRig(orchestrator, 'rig-2', { datasets: [] });

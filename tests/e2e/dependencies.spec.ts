@@ -25,9 +25,7 @@ const stepOf = (page: Page, title: string): Locator =>
   orderOf(page).locator('.chain-step').filter({ hasText: title });
 const reasonOf = (page: Page): Locator => page.getByRole('region', { name: 'Why it is pending' });
 
-test('shows the parent of a job and the jobs that start after it, and updates both live', async ({
-  page,
-}) => {
+test('shows the parent and the children of a job, and updates them live', async ({ page }) => {
   await signIn(page, orchestrator);
   const base = await submit('flux-base', 400);
   const child = await submit('flux-upscaler', 1, base);
@@ -66,7 +64,7 @@ test('starts each job of a chain after its parent has completed', async ({ page 
   await expect(page.getByText('No pending jobs.')).toBeVisible();
 });
 
-test('chooses a file of another job on the submit page, and links to it on the page of the job', async ({
+test('selects a checkpoint of another job as input on the submit page, and links to its job on the page of the new job', async ({
   page,
 }) => {
   await signIn(page, orchestrator);

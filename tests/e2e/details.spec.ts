@@ -25,7 +25,7 @@ test('adds each opened tab of a job to the browser history', async ({ page }) =>
   await expect(page).toHaveURL(/\/jobs$/);
 });
 
-test('warns that no worker can run a job, and submits it anyway', async ({ page }) => {
+test('warns that no registered worker can run a job, but submits the job anyway', async ({ page }) => {
   await signIn(page, orchestrator);
   await page.goto(`${orchestrator.url}/jobs/new`);
   await page.getByLabel('Text (JSON)').fill('{}');
@@ -52,7 +52,7 @@ test('expands an audit row to its full details', async ({ page }) => {
   await expect(row).toHaveAttribute('aria-expanded', 'false');
 });
 
-test('shows the progress while it verifies a long audit trail', async ({ page }) => {
+test('shows a progress bar while the page verifies a long audit trail', async ({ page }) => {
   await signIn(page, orchestrator);
   await page.goto(`${orchestrator.url}/audit`);
   const second = Promise.withResolvers<void>();

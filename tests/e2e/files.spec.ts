@@ -141,7 +141,9 @@ test('groups samples by step, newest first, and displays only real images', asyn
   await expect(rowOf(page, 'Models and other files', 'logs/page.svg')).toContainText('other');
 });
 
-test('opens a sample, moves to the next one by key, and compares it with another step', async ({ page }) => {
+test('opens a sample, moves to the next sample by key, and compares samples of two steps', async ({
+  page,
+}) => {
   await signIn(page, orchestrator);
   await open(page);
   await tileOf(page, 'step_200_rose.png').focus();
@@ -237,7 +239,9 @@ test('deletes a checkpoint with all its files after a confirmation', async ({ pa
   await expect(page.getByRole('rowheader')).toHaveText(['checkpoint-20.bin newest']);
 });
 
-test('shows new files live, explains why there are none, and retries after an error', async ({ page }) => {
+test('shows new files of a job live, explains why a job has no files, and retries after an error', async ({
+  page,
+}) => {
   const job = await rig.startNext('without-files');
   await signIn(page, orchestrator);
   await open(page, job.jobId);

@@ -37,7 +37,7 @@ type TrainingProgress = Progress & { readonly step: number; readonly loss: numbe
 const pointCount = 24;
 const firstLoss = 0.26;
 
-/** Returns progress up to a report, from the step of the report before it, with a falling and uneven loss. */
+/** Returns progress from `firstStep` to the step of `last`, with a falling and noisy loss. */
 function progressBetween(firstStep: number, last: TrainingProgress): readonly Progress[] {
   return Array.from({ length: pointCount }, (_, index) => {
     const share = (index + 1) / pointCount;

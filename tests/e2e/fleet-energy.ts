@@ -1,4 +1,4 @@
-/** The energy that the fleet in the pictures used during the days that its server's clock has skipped. */
+/** Energy for the fleet in the pictures. Its server's clock skips days, so the workers cannot report the power of these days. */
 import { join } from 'node:path';
 import Database from 'better-sqlite3';
 import { watts } from './fleet-machines.ts';

@@ -56,7 +56,7 @@ const missingGpu = {
   detail: 'it no longer responds: reboot this machine',
 } as const;
 
-/** Returns the figures of a heartbeat. Only NVIDIA's GPUs report any. `number`: the number of the heartbeat. */
+/** Returns the telemetry of one heartbeat; only NVIDIA GPUs report figures. `number`: the number of the heartbeat. */
 export function telemetryOf(name: MachineName, isBusy: boolean, number: number): Telemetry {
   const { accelerator, gpus: count, vramGb } = machines[name];
   if (name === 'echo') return { gpu_troubles: [missingGpu] };

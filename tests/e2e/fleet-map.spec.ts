@@ -1,4 +1,4 @@
-/** The fleet on the overview: a square for each GPU, cards of workers with figures, jobs and samples, and recent activity. */
+/** The fleet on the overview: the map of GPUs, the cards of workers, and the recent activity. */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { join } from 'node:path';
@@ -83,7 +83,7 @@ test('describes the GPU under the pointer, with its figures and its worker', asy
   await expect(details(page)).toContainText(/Load \d+%.* of 80 GB.*°C.* W/);
 });
 
-test('reaches each GPU with the arrow keys, and opens its worker with Enter', async ({ page }) => {
+test('moves between GPUs with the arrow keys, and opens the worker of a GPU with Enter', async ({ page }) => {
   await openOverview(page);
   const first = page.locator('.fleet-map a').first();
   await first.focus();
@@ -98,7 +98,7 @@ test('reaches each GPU with the arrow keys, and opens its worker with Enter', as
   await expect(page.getByRole('heading', { level: 1, name: 'demo-02' })).toBeVisible();
 });
 
-test('shows the job of a worker with percent, time left and newest sample on its card', async ({ page }) => {
+test('shows the job, its progress, time left and newest sample on the card of a worker', async ({ page }) => {
   await openOverview(page);
   const card = page.locator('.rig-card').filter({ has: page.getByRole('link', { name: 'atlas' }) });
   await expect(card.getByRole('link', { name: 'flowers', exact: true })).toBeVisible();
@@ -107,7 +107,7 @@ test('shows the job of a worker with percent, time left and newest sample on its
   await expect(card.getByRole('img', { name: 'Newest sample of flowers' })).toBeVisible();
 });
 
-test('limits the cards, and links to all workers', async ({ page }) => {
+test('limits the overview to 12 cards of workers, and links to all workers', async ({ page }) => {
   await openOverview(page);
   await expect(page.locator('.rig-card')).toHaveCount(12);
   await page.getByRole('link', { name: /^All \d+ workers$/ }).click();

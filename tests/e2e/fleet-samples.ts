@@ -1,4 +1,7 @@
-/** Sample images for the trainings in the screenshots of the documentation. Samples of early steps are noisy, like those of a real training. */
+/**
+ * Sample images for the trainings in the screenshots of the documentation. Samples of early steps are noisy, like those of a
+ * real training.
+ */
 import { pngOf } from '../support/picture.ts';
 
 type Colour = readonly [red: number, green: number, blue: number];
@@ -6,14 +9,14 @@ type Colour = readonly [red: number, green: number, blue: number];
 /** Width and height in pixels. */
 const size = 176;
 
-/** Returns a colour between two colours. `share`: the share of the second one; values outside of 0 to 1 are cut off. */
+/** Mixes two colours. `share`: the share of `to`, limited to 0 to 1. */
 const mix = (from: Colour, to: Colour, share: number): Colour => {
   const limited = Math.min(1, Math.max(0, share));
   const channel = (index: 0 | 1 | 2): number => Math.round(from[index] + (to[index] - from[index]) * limited);
   return [channel(0), channel(1), channel(2)];
 };
 
-/** Returns a number from 0 to 1 that is the same for the same point. */
+/** Returns pseudo-random noise from 0 to 1. The same point and seed give the same number. */
 function noise(x: number, y: number, seed: number): number {
   const value = Math.sin(x * 12.9898 + y * 78.233 + seed * 37.719) * 43_758.5453;
   return value - Math.floor(value);

@@ -1,4 +1,4 @@
-/** 300 workers with 8 GPUs each: the map of 2,400 GPUs opens and updates without blocking the page. */
+/** Measures the map of 2,400 GPUs (300 workers with 8 GPUs each): opening and updating must not block the page. */
 import { Agent } from 'node:http';
 import { expect, type Page, test } from '@playwright/test';
 import { createLightWorker, type LightWorker } from '../support/light-worker.ts';
@@ -38,7 +38,7 @@ test.afterAll(async () => {
   await orchestrator.close();
 });
 
-/** Sends a heartbeat of each worker, with random figures. */
+/** Sends one heartbeat for each worker, with random figures. */
 async function sendHeartbeats(): Promise<void> {
   const random = (max: number): number => Math.round(max * Math.random());
   for (const worker of workers)
@@ -82,7 +82,7 @@ for (const [path, figure] of [
       timeout: 30_000,
     });
     const openedMs = Date.now() - openedAt;
-    // The browser calls this function when the page has nothing left to do, so the first view is complete.
+    // An idle callback runs when the page has nothing left to do, so the first view is complete.
     await page.evaluate('new Promise(resolve => requestIdleCallback(resolve))');
     await watchPage(page);
     const firstRig = page.locator('[data-rig]').first();

@@ -1,7 +1,4 @@
-/**
- * A realistic fleet with the jobs of four days: ended, running and pending ones. A training advances to a given step and then
- * stays there.
- */
+/** A realistic fleet with ended, running and pending jobs of four days. Running jobs advance to a given step and stay there. */
 import { createFleetControls } from './fleet-controls.ts';
 import { addEnergyOfAttempts } from './fleet-energy.ts';
 import type { Orchestrator } from './panel.ts';
@@ -27,10 +24,10 @@ const portraits = { worker_labels: { team: 'portraits' }, gpu_count: 2 } as cons
 const a100 = { worker_labels: { gpu_type: 'a100*' }, gpu_count: 4 } as const;
 const h100 = { worker_labels: { gpu_type: 'h100*' }, gpu_count: 8 } as const;
 
-/** The clock of the orchestrator starts this many milliseconds ago. */
+/** The orchestrator's clock must start this many milliseconds in the past. */
 export const fleetAgeMs = 4 * 24 * 3_600_000;
 
-/** Simulates four days within seconds, so the orchestrator must have a clock of its own. */
+/** Simulates four days within seconds. The orchestrator needs a clock that tests can shift (`clockShiftMs`). */
 export async function createFleet(orchestrator: Orchestrator): Promise<FleetInPictures> {
   const fleet = createFleetControls(orchestrator);
   const { call } = orchestrator;

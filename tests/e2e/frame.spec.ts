@@ -16,7 +16,7 @@ test('signs in with a valid token, and rejects a wrong one', async ({ page }) =>
   await expect(page.getByRole('navigation')).toBeVisible();
 });
 
-test('signs in once with a one-time link, removes its code from the address, and signs out', async ({
+test('signs in with a link that works once, removes the code from the URL, and signs out', async ({
   page,
   context,
 }) => {

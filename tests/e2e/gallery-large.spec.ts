@@ -6,10 +6,10 @@ import { type Orchestrator, signIn, startOrchestrator } from './panel.ts';
 import { measureScrolling } from './scroll-in-page.ts';
 import { openTrainingRig } from './training-rig.ts';
 
-// The product of these two numbers is the 5,000 of the test.
+// One sample for each prompt at each step makes 5,000 samples.
 const stepCount = 625;
 const promptCount = 8;
-/** The gallery renders the tiles in the window, and some above and below it. */
+/** The gallery renders only the tiles in the window, and some above and below the window. */
 const maxRenderedTiles = 150;
 
 let orchestrator: Orchestrator;

@@ -71,7 +71,7 @@ test('lists the samples of all jobs, newest job first, and runs no scripts in up
   await expectAccessible(page);
 });
 
-test('moves between samples with the arrow keys, and between steps and prompts in full screen', async ({
+test('moves with the arrow keys between samples, and in full screen between steps and prompts', async ({
   page,
 }) => {
   await open(page);
@@ -92,7 +92,7 @@ test('moves between samples with the arrow keys, and between steps and prompts i
   await expect(button(page, 'roses, blue, Step 300')).toBeFocused();
 });
 
-test('compares selected jobs at the nearest earlier step, and keeps the view in the address', async ({
+test('compares the samples of selected jobs at the nearest earlier step, and keeps the view in the URL', async ({
   page,
 }) => {
   await open(page);
@@ -102,7 +102,7 @@ test('compares selected jobs at the nearest earlier step, and keeps the view in 
   await expect(page.getByRole('columnheader')).toContainText(['roses', 'tulips']);
   await expect(slider(page)).toHaveAttribute('aria-valuetext', 'Step 300');
   await expect(page.getByRole('rowheader')).toHaveText(['blue', 'film', 'red']);
-  // The job tulips has no sample at step 300, so it shows the one of step 250.
+  // The job tulips has no sample at step 300, so the page shows its sample of step 250.
   await expect(captions(page)).toHaveText(['Step 300', 'Step 250', 'Step 250', 'Step 300', 'Step 250']);
   await page.keyboard.press('ArrowLeft');
   await page.keyboard.press('ArrowLeft');
@@ -126,7 +126,9 @@ test('compares selected jobs at the nearest earlier step, and keeps the view in 
   await expect(page.getByRole('columnheader')).toHaveCount(1);
 });
 
-test('opens from the files of a job, and returns to a shared address after signing in', async ({ page }) => {
+test('opens the gallery from the files of a job, and opens a shared gallery URL after signing in', async ({
+  page,
+}) => {
   await page.goto(`${orchestrator.url}/gallery${bothJobs()}&at=step-200`);
   await enterToken(page, orchestrator.token);
   await expect(slider(page)).toHaveAttribute('aria-valuetext', 'Step 200');
@@ -191,7 +193,7 @@ test('shows a new sample of a compared job without a reload', async ({ page }) =
   await expectLoaded(button(page, 'tulips, blue, Step 400').locator('img'));
 });
 
-test('explains how samples arrive when there are none', async ({ page }) => {
+test('explains how samples get into the gallery when it is empty', async ({ page }) => {
   const empty = await startOrchestrator();
   try {
     await signIn(page, empty);

@@ -11,7 +11,7 @@ export interface HttpProxy {
   reconnect(): Promise<void>;
   /** Responds with 404 to requests for a matching path from now on. */
   hide(path: RegExp): void;
-  /** Returns the number of requests that `hide` has made fail. */
+  /** Returns the number of requests that got a 404 because of `hide`. */
   countHidden(): number;
   close(): Promise<void>;
 }

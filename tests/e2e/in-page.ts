@@ -1,4 +1,4 @@
-/** Reads the visible content of a page, and finds what does not fit. */
+/** Reads the visible content of a page, and finds elements that do not fit. */
 import type { Page } from '@playwright/test';
 
 /** The part of the browser's API that these functions use. All other code of the tests runs in Node. */
@@ -32,7 +32,7 @@ declare const history: { pushState(state: null, unused: '', path: string): void 
 declare const innerWidth: number;
 declare const innerHeight: number;
 
-/** Returns what is larger than the window: a page that scrolls sideways, a dialog or a menu. */
+/** Returns a description of each element that exceeds the window: a page that scrolls sideways, a dialog or a menu. */
 export const findOverflows = (page: Page): Promise<readonly string[]> =>
   page.evaluate(() => {
     const problems: string[] = [];
@@ -47,7 +47,7 @@ export const findOverflows = (page: Page): Promise<readonly string[]> =>
     return problems;
   });
 
-/** Returns headings and labels that are cut off. They do not wrap. */
+/** Returns headings and labels whose text is wider than the element and therefore cut off. */
 export const findCutTexts = (page: Page): Promise<readonly string[]> =>
   page.evaluate(() => {
     const labels =
@@ -89,11 +89,11 @@ export const hrefsIn = (page: Page, selector: string): Promise<readonly string[]
     selector,
   );
 
-/** Navigates as a click on a link does. */
+/** Changes the URL with `history.pushState`, as a click on a link does. */
 export const navigateTo = (page: Page, path: string): Promise<void> =>
   page.evaluate(target => history.pushState(null, '', target), path);
 
-/** Waits until everything has loaded, including fonts. */
+/** Waits until the fonts have loaded and every table row has content. */
 export async function untilLoaded(page: Page): Promise<void> {
   await page.evaluate(async () => {
     await document.fonts.ready;

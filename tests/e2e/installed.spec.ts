@@ -1,4 +1,4 @@
-/** The panel as an installed app: manifest, service worker, the page without a server, new versions, and push messages. */
+/** The panel as an installed app: manifest, service worker, the "Server unreachable" page, new versions, and push messages. */
 import { type BrowserContext, expect, type Page, test } from '@playwright/test';
 import { expectAccessible, takePicture } from './page-checks.ts';
 import { type Orchestrator, signIn, startOrchestrator } from './panel.ts';
@@ -20,10 +20,12 @@ async function openApp(page: Page): Promise<void> {
 const serviceWorkerOf = async (context: BrowserContext) =>
   context.serviceWorkers()[0] ?? (await context.waitForEvent('serviceworker'));
 
-/** Returns the size of a PNG as `WIDTHxHEIGHT`. Its header has the two numbers at these offsets. */
+/** Returns the size of a PNG as `WIDTHxHEIGHT`. The offsets are those of the two numbers in the PNG header. */
 const pngSize = (png: Buffer): string => `${png.readUInt32BE(16)}x${png.readUInt32BE(20)}`;
 
-test('can be installed, with a valid manifest and icons of the declared sizes', async ({ page }) => {
+test("meets the browser's requirements for installing the panel, with icons of the declared sizes", async ({
+  page,
+}) => {
   await openApp(page);
   const session = await page.context().newCDPSession(page);
   const { errors, data, url } = await session.send('Page.getAppManifest');
@@ -61,7 +63,7 @@ test('stores nothing in the browser except the page for an unreachable server', 
   ]);
 });
 
-test('shows in the chosen language that the server is unreachable, and the requested page when it is back', async ({
+test('shows in the chosen language that the server is unreachable, and opens the requested page after the restart', async ({
   page,
 }) => {
   await openApp(page);
@@ -93,7 +95,9 @@ test('shows that the server is unreachable while the device is offline', async (
   await expect(page.getByRole('heading', { name: 'Queue' })).toBeVisible({ timeout: 30_000 });
 });
 
-test('offers a new version of the panel, and deletes the cache of the old one', async ({ page }) => {
+test('offers to load a new version of the panel, and deletes the cache of the old version', async ({
+  page,
+}) => {
   await openApp(page);
   await expect(page.getByText('A new version of the panel is available.')).toHaveCount(0);
   // The service worker of another build differs in the hash of the build.
@@ -109,7 +113,7 @@ test('offers a new version of the panel, and deletes the cache of the old one', 
   await expect(page.getByRole('navigation')).toBeVisible();
 });
 
-/** Hands a message to the service worker as the browser does when its push service delivers one. */
+/** Delivers a push message to the service worker, as the browser's push service does. */
 async function deliverPush(page: Page, data: string): Promise<void> {
   const session = await page.context().newCDPSession(page);
   const registrationId = await new Promise<string>(resolve => {
@@ -123,7 +127,7 @@ async function deliverPush(page: Page, data: string): Promise<void> {
 }
 
 test.describe('a push message', () => {
-  /** Records what the service worker shows, because this browser has no system that shows notifications. */
+  /** Records the notifications that the service worker shows, because the test browser cannot display any. */
   async function recordNotifications(context: BrowserContext): Promise<() => Promise<unknown>> {
     const worker = await serviceWorkerOf(context);
     await worker.evaluate(() => {

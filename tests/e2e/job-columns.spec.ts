@@ -23,7 +23,7 @@ test.beforeAll(async () => {
         hub_token: `hf_${index}`,
         steps: 1000,
       },
-      // No worker has 900 GPUs. So the jobs stay pending.
+      // No worker has 900 GPUs, so the jobs stay pending.
       gpu_count: 900,
     });
 });
@@ -35,7 +35,7 @@ async function open(page: Page): Promise<void> {
   await expect(rowOf(page, 'flowers-2')).toBeVisible();
 }
 
-test('offers the keys in which the configs differ, shows their values, and remembers the choice', async ({
+test('offers the keys in which configs differ as columns, shows their values, and remembers the selection', async ({
   page,
 }) => {
   test.setTimeout(120_000);
@@ -74,7 +74,9 @@ test('hides config values from users who may not see configs', async ({ page }) 
   await expect(page.getByRole('columnheader', { name: 'learning_rate' })).toHaveCount(0);
 });
 
-test('shows the name of one worker and "+1" for a job on two workers', async ({ page }) => {
+test('shows the name of one worker and "+1" in the row of a job that runs on two workers', async ({
+  page,
+}) => {
   for (const name of ['rig-upstairs', 'rig-cellar'])
     await orchestrator.startRig(name, { trainer: digitsTrainer });
   await orchestrator.submit({ config_name: 'shared', config: {}, num_nodes: 2, gpu_count: 0 });

@@ -1,4 +1,4 @@
-/** The first tab of a job, which a real worker trains: curve, samples, log and actions; and the causes of failed jobs. */
+/** The overview tab of a job on a real worker (curve, samples, log and actions), and the causes of failed jobs. */
 import { expect, type Locator, type Page, test } from '@playwright/test';
 import { startHttpProxy } from './http-proxy.ts';
 import { expectAccessible, expectFits, imageWidth, setLanguage, takePicture } from './page-checks.ts';
@@ -94,14 +94,16 @@ test('shows the curve, the samples and the log of a running job, and updates the
   await expect(page).toHaveURL(/tab=metrics$/);
 });
 
-test('requests a checkpoint and samples by buttons, and shows why a request failed', async ({ page }) => {
+test('requests a checkpoint and samples of a running job by buttons, and shows why a request failed', async ({
+  page,
+}) => {
   await signIn(page, orchestrator);
   await openRunning(page, await start());
   await actionButton(page, 'Save now').click();
   await expect(page.getByText('Requested a checkpoint from rig-1.')).toBeVisible();
   await actionButton(page, 'Sample now').click();
   await expect(page.getByText('Requested samples from rig-1.')).toBeVisible();
-  // Each action is either a button or an item of the menu.
+  // The menu does not repeat the actions that are buttons.
   await page.getByRole('button', { name: 'Actions for job long-digits' }).click();
   await expect(page.getByRole('menuitem', { name: 'Set priority' })).toBeVisible();
   await expect(
@@ -109,7 +111,7 @@ test('requests a checkpoint and samples by buttons, and shows why a request fail
   ).toHaveCount(0);
   await page.keyboard.press('Escape');
 
-  // The response arrives after the check that the button shows the request.
+  // Holds the response back until the test has checked the label "Requesting…".
   const mayRespond = Promise.withResolvers<void>();
   await page.route('**/api/queue/*/ask', async route => {
     await mayRespond.promise;
@@ -145,7 +147,7 @@ test('requests a checkpoint and samples by buttons, and shows why a request fail
   await expect(actionButton(page, 'Duplicate')).toBeVisible();
 });
 
-test('offers no requests that the trainer does not support, and no actions without permission', async ({
+test('offers no requests that the trainer does not support, and no job actions to users without permission', async ({
   page,
 }) => {
   const { $requests: _, ...withoutRequests } = training;
@@ -190,7 +192,9 @@ test('shows a job as recovering after its worker was killed, and as pending afte
   await expect(logOf(page)).toContainText('drew samples/');
 });
 
-test('continues the curve and the log after the connection to the server has broken', async ({ page }) => {
+test('continues the curve and the log of a job after a lost connection to the server is back', async ({
+  page,
+}) => {
   const proxy = await startHttpProxy(orchestrator.url);
   try {
     await signIn(page, { ...orchestrator, url: proxy.url });
@@ -288,9 +292,7 @@ test.describe('failed jobs', () => {
 
   const causes = (page: Page): Locator => page.getByRole('group', { name: 'Causes of failure' });
 
-  test('groups failed jobs by cause, lists those of one cause, and retries them together', async ({
-    page,
-  }) => {
+  test('groups failed jobs by cause, and retries all jobs with one cause together', async ({ page }) => {
     await signIn(page, orchestrator);
     await page.goto(`${orchestrator.url}/jobs`);
     await expect(rowOf(page, 'oom-2')).toContainText('CUDA out of memory. Tried to allocate 7.25 GiB');
@@ -328,7 +330,7 @@ test.describe('failed jobs', () => {
     ['phone', 'light', 390],
     ['dark', 'dark', 1280],
   ] as const)
-    test(`keeps the causes within the page: ${name}`, async ({ page }) => {
+    test(`keeps the causes of failure within the page: ${name}`, async ({ page }) => {
       await page.setViewportSize({ width, height: 800 });
       await page.emulateMedia({ colorScheme: theme });
       await signIn(page, orchestrator);

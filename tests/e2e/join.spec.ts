@@ -14,7 +14,7 @@ const publicUrlOf = ({ url }: Orchestrator): string =>
 
 let secure: Orchestrator;
 let plain: Orchestrator;
-/** A server with a public URL that a phone can open. No such machine exists, so the tests open 127.0.0.2 instead. */
+/** A server with a public URL for phones. The host of that URL does not exist, so the tests open 127.0.0.2 instead. */
 let published: Orchestrator;
 test.beforeAll(async () => {
   secure = await startOrchestrator({ args: ['--host', '127.0.0.2', '--ssl'] });
@@ -67,7 +67,9 @@ async function scanCode(page: Page, code: Locator): Promise<string> {
   return readQrCode(Uint8ClampedArray.from(pixels), width, height)?.data ?? 'no QR code';
 }
 
-test('describes the effects of the join command, and joins over TLS with one line', async ({ page }) => {
+test('describes the effects of the join command, and connects a worker over TLS with that command', async ({
+  page,
+}) => {
   const url = networkUrl(secure);
   await signInAt(page, url, secure);
   const dialog = await createWorker(page, url, 'rig-tls');
@@ -87,7 +89,9 @@ test('describes the effects of the join command, and joins over TLS with one lin
   await terminal.interrupt();
 });
 
-test('installs nothing when the server has another key', async ({ page }) => {
+test("installs no worker when the server's key differs from the key in the join command", async ({
+  page,
+}) => {
   const url = networkUrl(secure);
   await signInAt(page, url, secure);
   const dialog = await createWorker(page, url, 'rig-wrong');
@@ -103,7 +107,7 @@ test('installs nothing when the server has another key', async ({ page }) => {
   await terminal.interrupt();
 });
 
-test('joins over plain HTTP with a command that verifies the script', async ({ page }) => {
+test('connects a worker over plain HTTP with a join command that verifies its script', async ({ page }) => {
   await signInAt(page, plain.url, plain);
   const dialog = await createWorker(page, plain.url, 'rig-http');
   await expect(dialog.locator('.worker-effects')).toContainText('The connection is not encrypted');
@@ -149,7 +153,7 @@ for (const theme of ['light', 'dark'] as const)
     await Promise.all([context.close(), phone.close(), secondPhone.close()]);
   });
 
-test('offers the QR code beside the join command, and replaces an expired one', async ({ page }) => {
+test('offers a QR code beside the join command, and replaces an expired QR code', async ({ page }) => {
   const url = networkUrl(published);
   await page.clock.install();
   await signInAt(page, url, published);
@@ -165,7 +169,9 @@ test('offers the QR code beside the join command, and replaces an expired one', 
   expect(await scanCode(page, code)).not.toBe(before);
 });
 
-test('shows users who may not create sign-in links a QR code with the address only', async ({ page }) => {
+test("shows a QR code with only the server's URL to users who may not create sign-in links", async ({
+  page,
+}) => {
   const url = networkUrl(published);
   const token = await published.createToken('phone-viewer', ['queue.view', 'admin.workers']);
   await signInWithToken(page, url, token);

@@ -47,7 +47,7 @@ async function signInByKeys(page: Page): Promise<void> {
   await expect(page.getByRole('navigation')).toBeVisible();
 }
 
-/** Opens a page by its two keys. On a busy machine, too much time may pass between them, so they are pressed again. */
+/** Opens a page by its two keys. Presses the keys again if a busy machine let too much time pass between them. */
 async function openByKeys(page: Page, key: string, title: string): Promise<void> {
   const heading = page.getByRole('heading', { level: 1, name: title });
   await expect(async () => {
@@ -57,7 +57,7 @@ async function openByKeys(page: Page, key: string, title: string): Promise<void>
   }).toPass();
 }
 
-test('moves by keyboard from signing in to the content, and skips the navigation', async ({ page }) => {
+test('signs in by keyboard, and moves the focus past the navigation to the content', async ({ page }) => {
   await signInByKeys(page);
   const skip = page.getByRole('link', { name: 'Skip to content' });
   await tabTo(page, skip);
@@ -72,7 +72,7 @@ test('moves by keyboard from signing in to the content, and skips the navigation
   await expect(page.getByRole('heading', { level: 1, name: 'Jobs' })).toBeVisible();
 });
 
-test('adds a worker by keyboard, and returns the focus to the button', async ({ page }) => {
+test('adds a worker by keyboard, and returns the focus to the button "Add worker"', async ({ page }) => {
   await signInByKeys(page);
   await openByKeys(page, 'w', 'Workers');
   const add = page.getByRole('button', { name: 'Add worker' });
@@ -109,7 +109,9 @@ test('adds a worker by keyboard, and returns the focus to the button', async ({ 
   await expectFocus(add);
 });
 
-test("opens a row's menu by keyboard, and drains its worker with a reason", async ({ page }) => {
+test("opens the menu of a worker's row by keyboard, and drains the worker with a reason", async ({
+  page,
+}) => {
   await signInByKeys(page);
   await openByKeys(page, 'w', 'Workers');
   await expect(rowOf(page, 'rig-b')).toContainText('idle', { timeout: 20_000 });
@@ -142,7 +144,7 @@ test("opens a row's menu by keyboard, and drains its worker with a reason", asyn
   await expect(page.getByRole('region', { name: 'Connection' })).toBeVisible();
 });
 
-test('opens a job from the palette, the help page with "?", and other pages with shortcuts', async ({
+test('opens a job from the command palette, the help page with "?", and other pages with shortcuts', async ({
   page,
 }) => {
   await signInByKeys(page);
@@ -175,7 +177,7 @@ test('opens a job from the palette, the help page with "?", and other pages with
   await expect(page.getByRole('heading', { level: 1, name: 'Jobs' })).toBeVisible();
 });
 
-test('performs actions from the palette: theme, pause, drain and cancel', async ({ page }) => {
+test('performs actions from the command palette: theme, pause, drain and cancel', async ({ page }) => {
   await submitPending('near-job');
   await signInByKeys(page);
   const palette = page.getByRole('dialog', { name: 'Go to' });

@@ -10,11 +10,11 @@ import { type Orchestrator, signIn, startOrchestrator } from './panel.ts';
 
 const fleetProgram = fileURLToPath(new URL('../../dev/demo-fleet/run.ts', import.meta.url));
 const workerCount = 300;
-/** The product of these two numbers is the number of jobs. */
+/** 8 sweeps of 250 jobs make 2,000 jobs. */
 const sweepCount = 8;
 const jobsPerSweep = 250;
 
-// Tracing takes longer than the steps.
+// Recording a trace takes longer than the steps of the tests.
 test.use({ trace: 'off' });
 
 let orchestrator: Orchestrator;
@@ -65,7 +65,7 @@ interface View {
   readonly language: string;
 }
 
-/** Visits each page, and returns the problems of each. */
+/** Visits each page, and returns all problems, each with the path of its page. */
 async function visit(browser: Browser, { theme, width, language }: View): Promise<readonly string[]> {
   const viewport = { width, height: 800 };
   const context = await browser.newContext({ viewport, colorScheme: theme, reducedMotion: 'reduce' });
@@ -101,7 +101,7 @@ async function findProblems(page: Page, language: string): Promise<readonly stri
   if (language !== 'en') return misfits;
   const first = await findViolationsByRule(page);
   if (first.size === 0) return misfits;
-  // Jobs start while axe reads the page, and their rows disappear. The second check finds a real problem again.
+  // Rows of jobs may disappear while axe reads the page. Only a problem that the second check also finds is real.
   const second = await findViolationsByRule(page);
   const violations = [...second].filter(([rule]) => first.has(rule));
   return [...misfits, ...violations.map(([rule, elements]) => `${rule}: ${elements}`)];

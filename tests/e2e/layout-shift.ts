@@ -11,7 +11,7 @@ declare const PerformanceObserver: new (
 ) => { observe(options: { type: 'layout-shift'; buffered: boolean }): void };
 declare const window: { shifts: number };
 
-/** Adds up the shifts in each page that is opened from now on. */
+/** Starts adding up the layout shifts of each page that the test opens after this call. */
 export const recordShifts = (page: Page): Promise<unknown> =>
   page.addInitScript(() => {
     window.shifts = 0;
@@ -20,5 +20,5 @@ export const recordShifts = (page: Page): Promise<unknown> =>
     }).observe({ type: 'layout-shift', buffered: true });
   });
 
-/** Returns the cumulative layout shift, a metric of Core Web Vitals. A shift is the moved area times the distance. */
+/** Returns the cumulative layout shift, a metric of Core Web Vitals: the sum of moved area times distance. */
 export const readShift = (page: Page): Promise<number> => page.evaluate(() => window.shifts);

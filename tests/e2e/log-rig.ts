@@ -6,7 +6,7 @@ import { createLightWorker } from '../support/light-worker.ts';
 import type { Orchestrator } from './panel.ts';
 
 export interface LogRig {
-  /** Submits a job. Resolves when the worker has been offered its attempt. */
+  /** Submits a job. Resolves after the worker has got the first attempt and reported it as running. */
   startJob(name: string, more?: object): Promise<LoggedJob>;
   close(): void;
 }
@@ -20,7 +20,7 @@ export interface LoggedJob {
   /** Marks the log as complete. */
   completeLog(): Promise<void>;
   end(status: 'completed' | 'failed'): Promise<void>;
-  /** Waits until the worker is offered the next attempt of the job. */
+  /** Waits until the worker has got the next attempt of the job and reported it as running. */
   waitForNextAttempt(): Promise<void>;
 }
 
@@ -38,7 +38,7 @@ export async function openLogRig(
   expect((await worker.register(registration)).status).toBe(200);
   await worker.openStream();
 
-  /** Returns the position up to which the server has the log. */
+  /** Posts log output. Returns the byte position up to which the server has the log. */
   const postLog = async (job: string, body: object): Promise<number> => {
     const response = await fetch(`${url}/api/workers/job/${job}/logs`, {
       method: 'POST',
@@ -58,7 +58,7 @@ export async function openLogRig(
         ...more,
       });
       let attempt = '';
-      /** The number of bytes that the server has of the log of this attempt. */
+      /** Number of log bytes of this attempt that the server has. */
       let position = 0;
       const offers = () =>
         worker.commands.filter(command => command.type === 'job_submit' && command.job_id === job);

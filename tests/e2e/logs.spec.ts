@@ -1,4 +1,4 @@
-/** Logs in the panel: long ones, growing ones, and ones with hostile content. */
+/** Logs in the panel: long logs, growing logs, and logs with hostile content. */
 import { expect, type Locator, type Page, test } from '@playwright/test';
 import { findOverflows } from './in-page.ts';
 import { clipboardOf, firstVisibleLine, scrollLogTo } from './log-in-page.ts';
@@ -31,10 +31,7 @@ async function openLog(page: Page, job: string, query = ''): Promise<void> {
 
 const million = 1_000_000;
 
-test('scrolls and searches a log of a million lines, from its end to its beginning', async ({
-  browser,
-  page,
-}) => {
+test('scrolls and searches a log of a million lines', async ({ browser, page }) => {
   test.setTimeout(240_000);
   const job = await rig.startJob('million');
   const specialLines = new Map([
@@ -105,7 +102,7 @@ test('scrolls and searches a log of a million lines, from its end to its beginni
   await dense.close();
 });
 
-test('follows the end of a log, pauses while scrolled up, and keeps a progress bar on one line', async ({
+test('follows the end of a log, pauses while the user has scrolled up, and keeps a progress bar on one line', async ({
   page,
 }) => {
   const job = await rig.startJob('live');
@@ -210,7 +207,7 @@ test('shows markup, terminal escapes and direction marks of a log as text', asyn
   await job.end('completed');
 });
 
-test('selects the log of each attempt, labelled with its outcome', async ({ page }) => {
+test('offers the log of each attempt, labelled with the outcome of the attempt', async ({ page }) => {
   const job = await rig.startJob('twice', { max_retries: 1, retry_on: ['trainer_exit'] });
   await job.print('of the first\n');
   await job.completeLog();
@@ -232,7 +229,7 @@ test('selects the log of each attempt, labelled with its outcome', async ({ page
   await job.end('completed');
 });
 
-test('selects lines by their numbers, and copies them as plain text', async ({ page, context }) => {
+test('selects log lines by their numbers, and copies the lines as plain text', async ({ page, context }) => {
   await context.grantPermissions(['clipboard-read', 'clipboard-write']);
   const job = await rig.startJob('copied');
   await job.print('one\n\u001B[32mtwo\u001B[0m\nthree\nfour\n');

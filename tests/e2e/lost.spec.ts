@@ -17,7 +17,7 @@ test.beforeAll(async () => {
       timeout: 20_000,
     })
     .toBe('idle');
-  // The last heartbeat is as old as possible when the second test starts.
+  // Cutting the power already here makes the last heartbeat old when the second test starts.
   rig.cutPower();
 });
 test.afterAll(() => Promise.all([shortTimeout.close(), defaultTimeout.close()]));
@@ -64,7 +64,9 @@ test('shows a job as recovering after its worker lost power, and completes it on
   await expect(attempts.nth(1)).toContainText('worker lost');
 });
 
-test('marks a worker whose heartbeat is overdue before it counts as offline', async ({ page }) => {
+test('marks the heartbeat of a silent worker as overdue before the worker counts as offline', async ({
+  page,
+}) => {
   test.setTimeout(120_000);
   await signIn(page, defaultTimeout);
   await page.goto(`${defaultTimeout.url}/workers`);

@@ -8,7 +8,9 @@ test.beforeAll(async () => {
 });
 test.afterAll(() => orchestrator.close());
 
-test('finds, counts and sorts 601 jobs, and opens the oldest one from the palette', async ({ page }) => {
+test('finds, counts and sorts 601 jobs, and opens the oldest job from the command palette', async ({
+  page,
+}) => {
   test.setTimeout(180_000);
   const submitCancelled = async (name: string): Promise<string> => {
     const id = await orchestrator.submit({ config_name: name, config: {}, gpu_count: 900 });

@@ -44,7 +44,7 @@ async function choose(page: Page, menu: string, item: string): Promise<void> {
   await page.getByRole('menuitem', { name: item }).click();
 }
 
-test('creates, tests, renames, disables and deletes a channel, and never shows its secret URL again', async ({
+test('creates, tests, renames, disables and deletes a notification channel, and never shows its secret URL again', async ({
   page,
 }) => {
   await openSettings(page);
@@ -72,7 +72,7 @@ test('creates, tests, renames, disables and deletes a channel, and never shows i
   await expect(page.getByText('No channel yet.')).toBeVisible();
 });
 
-test('shows how to allow a private address that the server refuses, and the fields of each type', async ({
+test('shows how to allow a private address that the server refuses, and the fields of each channel type', async ({
   page,
 }) => {
   await openSettings(page);
@@ -88,7 +88,7 @@ test('shows how to allow a private address that the server refuses, and the fiel
   await expect(dialog.getByRole('textbox', { name: 'Signing secret' })).toHaveValue(/^[\w-]{43}$/);
 });
 
-test('notifies only about jobs with the tag of a rule, and lists the deliveries with their results', async ({
+test('notifies only about jobs with the tag in the rule, and lists each delivery with its result', async ({
   page,
 }) => {
   await openSettings(page);
@@ -138,8 +138,8 @@ test('notifies only about jobs with the tag of a rule, and lists the deliveries 
 });
 
 /**
- * Replaces the browser's connection to its push service, which needs the internet. The service worker, the calls, the server
- * and the encryption of the messages are real.
+ * Replaces the browser's push service, which needs the internet, with the receiver of this file. The service worker, the API
+ * calls, the server and the encryption of the messages are real.
  */
 async function replacePushService(page: Page, keys: object): Promise<void> {
   await page.context().grantPermissions(['notifications'], { origin: orchestrator.url });
@@ -160,7 +160,7 @@ async function replacePushService(page: Page, keys: object): Promise<void> {
   }`);
 }
 
-test('turns push messages on and off, sends a test message, and ends them at the sign-out', async ({
+test('turns push messages on and off, sends a test message, and unsubscribes the browser at the sign-out', async ({
   page,
 }) => {
   const browser = await createPushBrowser();
@@ -224,7 +224,9 @@ test('explains that push messages need HTTPS on a page that another machine serv
 });
 
 for (const colorScheme of ['light', 'dark'] as const)
-  test(`shows accessible settings that fit 390, 1280 and 1440 px: ${colorScheme}`, async ({ page }) => {
+  test(`shows accessible notification settings that fit 390, 1280 and 1440 px: ${colorScheme}`, async ({
+    page,
+  }) => {
     await page.emulateMedia({ colorScheme, reducedMotion: 'reduce' });
     const browser = await createPushBrowser();
     await replacePushService(page, browser.keys);

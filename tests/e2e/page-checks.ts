@@ -1,10 +1,10 @@
-/** Checks of a whole page that many specs make, and pictures of it. */
+/** Checks and pictures of a whole page, for many specs. */
 import { join } from 'node:path';
 import { AxeBuilder } from '@axe-core/playwright';
 import { type BrowserContext, expect, type Locator, type Page, test } from '@playwright/test';
 import { findCutTexts, findOverflows, untilLoaded } from './in-page.ts';
 
-/** Returns the rules of accessibility that the page breaks, each with the HTML of the elements that break it. */
+/** Returns the accessibility rules that the page breaks, each with the HTML of the elements at fault. */
 export async function findViolations(axe: AxeBuilder): Promise<readonly string[]> {
   const { violations } = await axe.analyze();
   return violations.map(({ id, nodes }) => `${id}: ${nodes.map(({ html }) => html).join(' and ')}`);
@@ -17,7 +17,7 @@ export async function expectAccessible(page: Page, selector?: string): Promise<v
   expect(await findViolations(axe)).toEqual([]);
 }
 
-/** Returns what does not fit: a page or dialog wider than the window, and names that are cut off. */
+/** Returns a description of each misfit: a page, dialog or menu that exceeds the window, or a label that is cut off. */
 export const findMisfits = async (page: Page): Promise<readonly string[]> => [
   ...(await findOverflows(page)),
   ...(await findCutTexts(page)),
@@ -51,7 +51,7 @@ export async function expectShownWell(
   await page.setViewportSize({ width: 1280, height: 900 });
 }
 
-/** Sets the language of the panel in all pages that are opened from now on. */
+/** Sets the language of the panel for all pages that the test opens after this call. */
 export const setLanguage = (pages: Page | BrowserContext, language: string): Promise<unknown> =>
   pages.addInitScript(
     preferences => localStorage.setItem('trainyard.preferences', preferences),

@@ -27,13 +27,13 @@ export async function signInWithToken(page: Page, url: string, token: string): P
   await expect(page.getByRole('navigation')).toBeVisible();
 }
 
-/** Sends a token with the sign-in form, which the page already shows. */
+/** Submits a token with the sign-in form. The page must already show the form. */
 export async function enterToken(page: Page, token: string): Promise<void> {
   await page.getByLabel('Token').fill(token);
   await page.getByRole('button', { name: 'Sign in' }).click();
 }
 
-/** Opens the dialog that adds a worker, up to the step that asks for a name. */
+/** Opens the dialog that adds a worker, and goes to the step that asks for a name. */
 export async function openJoinDialog(page: Page): Promise<Locator> {
   await page.getByRole('button', { name: 'Add worker' }).first().click();
   const dialog = page.getByRole('dialog');
@@ -43,8 +43,8 @@ export async function openJoinDialog(page: Page): Promise<Locator> {
 }
 
 /**
- * Skips the step that offers to share a server which only this machine can reach. The first button of that step keeps the
- * setting. A server that is already shared has no such step.
+ * Skips the step that offers to share a server that only this machine can reach. The dialog shows this step only if the server is
+ * not shared. The first button of the step leaves the server unshared.
  */
 export async function skipSharing(dialog: Locator, press: (button: Locator) => Promise<void>): Promise<void> {
   const foot = dialog.locator('.dialog-foot');
@@ -52,7 +52,7 @@ export async function skipSharing(dialog: Locator, press: (button: Locator) => P
   if ((await dialog.locator('form').count()) === 0) await press(foot.getByRole('button').first());
 }
 
-/** On the submit page, selects the config of the server's folder with this name. */
+/** On the submit page, selects a config by its name in the server's configs folder. */
 export const chooseConfig = (page: Page, name: string): Promise<void> =>
   page.getByLabel('Configuration name').fill(name);
 
@@ -68,14 +68,14 @@ export async function selectMenuItem(page: Page, name: string, item: string): Pr
 const root = fileURLToPath(new URL('../../', import.meta.url));
 const quoted = (word: string): string => `'${word.replaceAll("'", String.raw`'\''`)}'`;
 
-/** Command of the digits trainer, for the option `--trainer` of a worker. */
+/** The command that starts the digits trainer, for the worker's option `--trainer`. */
 export const digitsTrainer = `${[process.execPath, join(root, 'examples/digits/train.ts')].map(quoted).join(' ')} --config {config_path} --output {output_dir} --resume-from {resume_from}`;
 
 interface OrchestratorOptions {
   readonly args?: readonly string[];
   /** Names of example configs to put into the configs folder. */
   readonly configs?: readonly string[];
-  /** Gives the server a wall clock of its own, for `shiftClock`, which starts this many milliseconds ahead. */
+  /** Gives the server a wall clock that `shiftClock` can set. It starts this many milliseconds ahead of the machine's clock. */
   readonly clockShiftMs?: number;
 }
 
@@ -86,11 +86,10 @@ export interface Orchestrator {
   /** Returns the path of a link that signs in once. */
   signInPath(): Promise<string>;
   /**
-   * Runs a command as if pasted into a terminal on the machine of that name. `trainyard` is the program of this
-   * checkout.
+   * Runs a command as if pasted into a terminal on the machine with that name. In the command, `trainyard` runs this checkout.
    */
   paste(command: string, machine?: string): Terminal;
-  /** Creates a worker, and starts its agent on a machine of its own. */
+  /** Creates a worker, and starts its agent on its own simulated machine. */
   startRig(name: string, options?: RigOptions): Promise<Rig>;
   /** Creates a worker without an agent. */
   createWorker(worker: NewWorker): Promise<{ readonly id: WorkerId; readonly token: string }>;
@@ -103,10 +102,10 @@ export interface Orchestrator {
   thaw(): void;
   /** Starts the server again with the same address and folder. */
   restart(): Promise<void>;
-  /** Sets the server's clock this many milliseconds ahead of the machine's. */
+  /** Sets the server's clock this many milliseconds ahead of the machine's clock. Needs the option `clockShiftMs`. */
   shiftClock(byMs: number): Promise<void>;
   close(): Promise<void>;
-  /** Makes an API call. Throws when it is refused. */
+  /** Makes an API call and returns the JSON of its response. Throws when the status is not 2xx. */
   call(method: string, path: string, body?: unknown): Promise<Readonly<Record<string, unknown>>>;
   /** Submits a job and returns its id. */
   submit(job: object): Promise<string>;
@@ -133,11 +132,11 @@ interface RigOptions {
 
 export interface Rig {
   readonly id: string;
-  /** Kills the agent, its guard and its trainer at once. */
+  /** Kills the agent, its guard and its trainer without warning. */
   cutPower(): void;
 }
 
-/** Starts a real server in a process of its own, with an empty data folder. */
+/** Starts a real server as a child process, with an empty data folder. */
 export async function startOrchestrator(options: OrchestratorOptions = {}): Promise<Orchestrator> {
   const folder = mkdtempSync(join(tmpdir(), 'trainyard-e2e-'));
   const configs = join(folder, 'configs');
@@ -225,8 +224,8 @@ interface Server {
 }
 
 /**
- * Starts programs on simulated machines. A machine is a folder with its own configuration and state. All processes of a
- * machine inherit an environment variable, by which `cutPower` finds and kills them.
+ * Starts programs on simulated machines. A machine is a folder with its own configuration and state. All processes of a machine
+ * inherit an environment variable, so that `cutPower` can find and kill them.
  */
 function createPrograms(folder: string) {
   const homeOf = (machine: string): string => join(folder, 'machines', machine, '/');

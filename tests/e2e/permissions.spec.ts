@@ -43,7 +43,7 @@ async function signInAs(page: Page, name: string, permissions: readonly Permissi
 const pageLinksOf = (page: Page): Promise<readonly string[]> =>
   page.getByRole('navigation').getByRole('link').allTextContents();
 
-/** Returns the texts of the actions on a page. Filters, sorting, tabs and folded lists do not count. */
+/** Returns the texts of the actions on a page. Ignores controls for filters, sorting, tabs and folded lists. */
 const actionsOn = (page: Page): Promise<readonly string[]> =>
   page
     .locator('#content :is(button, .button, [type="checkbox"])')
@@ -82,7 +82,7 @@ test('offers read-only users no actions on any page, and sends no refused reques
     [
       '/settings/notifications',
       'Push messages in this browser',
-      // Checkboxes have no text: one for each of the five events, and one that selects only the user's own jobs.
+      // The six checkboxes have no text: five events, and "only the user's own jobs".
       [...Array<string>(6).fill(''), 'Turn on push messages'],
     ],
     ['/help', '"queue.view"', ['Copy']],
@@ -109,7 +109,9 @@ test('offers read-only users no actions on any page, and sends no refused reques
   expect(traffic.refused()).toEqual([]);
 });
 
-test('names the missing permission and how to get it on pages that a user may not open', async ({ page }) => {
+test('names the missing permission, and how to get it, on each page that the user may not open', async ({
+  page,
+}) => {
   const traffic = await signInAs(page, 'guest', ['queue.view']);
   const pages: readonly (readonly [path: string, permission: Permission])[] = [
     ['/audit', 'admin.audit'],
@@ -130,9 +132,7 @@ test('names the missing permission and how to get it on pages that a user may no
   await expect(page.getByLabel('Token')).toBeVisible();
 });
 
-test('lets users with the submit permission submit, duplicate and retry jobs, and offers nothing else', async ({
-  page,
-}) => {
+test('offers users with the submit permission only to submit, duplicate and retry jobs', async ({ page }) => {
   const traffic = await signInAs(page, 'submitter', ['queue.view', 'queue.submit']);
   await page.goto(`${orchestrator.url}/jobs`);
   await page.getByRole('link', { name: 'Submit job' }).first().click();
@@ -153,7 +153,7 @@ test('lets users with the submit permission submit, duplicate and retry jobs, an
   expect(traffic.refused()).toEqual([]);
 });
 
-test('shows users with permissions for their own jobs only these jobs, and updates them live', async ({
+test('shows only their own jobs to users with permissions for own jobs, and updates these jobs live', async ({
   page,
 }) => {
   const traffic = await signInAs(page, 'ada', ownPermissions);
@@ -188,7 +188,9 @@ test('shows users with permissions for their own jobs only these jobs, and updat
   await expect(page.getByText('of-eve')).toHaveCount(0);
 });
 
-test('lets a worker manager drain workers without requesting jobs or the event stream', async ({ page }) => {
+test('lets users with only the workers permission drain workers, and requests no jobs and no event stream', async ({
+  page,
+}) => {
   const traffic = await signInAs(page, 'rigger', ['admin.workers']);
   expect(await pageLinksOf(page)).toEqual(['Overview', 'Workers', 'Settings', 'Help']);
   await expect(page.getByText('Jobs: requires the permission “View its own jobs”')).toBeVisible();
@@ -207,7 +209,9 @@ test('lets a worker manager drain workers without requesting jobs or the event s
   expect(traffic.calls.filter(call => /\/api\/(events|queue|audit|tokens)/.test(call))).toEqual([]);
 });
 
-test('offers a token manager only its own permissions for a new token', async ({ page }) => {
+test("offers a user who manages tokens only that user's own permissions for a new token", async ({
+  page,
+}) => {
   const traffic = await signInAs(page, 'keeper', ['queue.view', 'admin.tokens']);
   await page.goto(`${orchestrator.url}/settings/access`);
   await page.getByRole('button', { name: 'Add token' }).click();
@@ -215,12 +219,14 @@ test('offers a token manager only its own permissions for a new token', async ({
   await expect(page.getByRole('checkbox', { name: 'Manage tokens' })).toBeVisible();
   await expect(page.getByRole('checkbox', { name: 'View its own jobs' })).toBeChecked();
   await expect(page.getByRole('checkbox', { name: 'View all jobs' })).not.toBeChecked();
-  // The dialog has the right layout even when no other page has loaded its styles.
+  // The dialog has the right layout although no other page has loaded the styles.
   await expect(page.getByRole('dialog').locator('form')).toHaveCSS('display', 'flex');
   expect(traffic.refused()).toEqual([]);
 });
 
-test('adapts the open page when another user signs in in the same browser', async ({ page }) => {
+test('applies the permissions of another user who signs in in the same browser, without a reload', async ({
+  page,
+}) => {
   await signInAs(page, 'before', ['queue.view', 'admin.workers', 'admin.audit']);
   await page.goto(`${orchestrator.url}/workers`);
   await expect(rowOf(page, 'rig-a')).toBeVisible();

@@ -9,12 +9,12 @@ import { cliFile } from '../support/program-files.ts';
  */
 export type EngineBehaviour = 'waiting' | 'silent' | 'running' | 'refusing' | 'broken';
 
-/** The shell command of the program `check` for an engine that works. */
+/** Shell command of the program `check`, for an engine that works. */
 const check = `echo '{ "ok": true, "version": "22.05.8", "detail": "The account lab may submit to 2 queues.", "queues": [
   { "name": "a100", "limits": "8 nodes with 8 GPUs, at most 2 days" }, { "name": "debug", "limits": "1 node, at most 30 min" } ] }'`;
 const checkBroken = `echo '{ "ok": false, "detail": "The controller does not answer. Ask its administrators." }'`;
 
-/** The expression with which the program `launch` creates a machine; `null` refuses the order. */
+/** JavaScript expression of the machine that the program `launch` creates; `null` refuses the order. */
 const machines: Readonly<Record<EngineBehaviour, string>> = {
   waiting: `{ state: 'waiting', reason: { kind: 'resources', text: 'Resources' }, expected_start: new Date(now + 840_000) }`,
   silent: `{ state: 'running', started_at: new Date(now), nodes: ['node-3'] }`,
@@ -23,7 +23,7 @@ const machines: Readonly<Record<EngineBehaviour, string>> = {
   broken: '{}',
 };
 
-/** Reads an order from the standard input, stores the machine in a file, and prints the result. */
+/** Code of `launch`: reads an order from the standard input, stores the machine in a file, and prints the result. */
 const launch = (behaviour: EngineBehaviour): string => `
 const stdin = 0;
 const order = JSON.parse(fs.readFileSync(stdin, 'utf8'));
@@ -41,7 +41,7 @@ if (machine === null) {
   print({ result: 'accepted', engine_id });
 }`;
 
-/** Prints all machines, or fails. */
+/** Code of `list`: prints all machines, or fails. */
 const list = (behaviour: EngineBehaviour): string =>
   behaviour === 'broken'
     ? `console.error('Unable to contact the controller'); process.exit(1);`
@@ -49,7 +49,7 @@ const list = (behaviour: EngineBehaviour): string =>
 const readMachine = name => JSON.parse(fs.readFileSync('machines/' + name, 'utf8'));
 print({ launches: fs.readdirSync('machines').map(readMachine) });`;
 
-/** Marks the machines as ended whose names it reads from the standard input. */
+/** Code of `end`: reads names from the standard input, and marks these machines as ended. */
 const end = `
 const stdin = 0;
 for (const name of JSON.parse(fs.readFileSync(stdin, 'utf8')).names) {

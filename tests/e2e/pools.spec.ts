@@ -1,4 +1,4 @@
-/** The page of pools: states, launches, the form, the test of a pool, and all actions. */
+/** The page of pools: states, launches, actions, the form that creates a pool, and the test of a pool. */
 import { expect, type Locator, type Page, test } from '@playwright/test';
 import { untilLoaded } from './in-page.ts';
 import { expectAccessible, expectFits, findMisfits, takePicture } from './page-checks.ts';
@@ -61,7 +61,10 @@ async function expectShownWell(page: Page, name: string): Promise<void> {
   await expectFits(page);
 }
 
-/** Checks the page in both themes and at two widths. Leaves it in the light theme at the width of a desktop. */
+/**
+ * Takes pictures of the page in both themes and several widths, and checks three of these views. Ends in the light theme at 1280
+ * px.
+ */
 async function expectShownWellEverywhere(page: Page, name: string): Promise<void> {
   const views = [
     { colorScheme: 'light', width: 1_440, check: takePictureOf },
@@ -77,7 +80,7 @@ async function expectShownWellEverywhere(page: Page, name: string): Promise<void
   }
 }
 
-test('explains pools when there is none, and creates and checks the first one', async ({ page }) => {
+test('explains pools when none exists, and creates and checks the first pool', async ({ page }) => {
   test.setTimeout(180_000);
   writePrograms(orchestrator.dataDir, 'lab', 'waiting');
   await open(page, '/');
@@ -146,7 +149,7 @@ test('shows the state and the launches of each pool, and updates them live', asy
   await expectShownWellEverywhere(page, 'list');
 });
 
-test('pauses, resumes, edits and deletes pools, and ends launches', async ({ page }) => {
+test('pauses, resumes, edits and deletes a pool, and ends its launches', async ({ page }) => {
   test.setTimeout(150_000);
   await createPool('gpu', 'waiting');
   const job = await submitTo('gpu');
@@ -185,7 +188,7 @@ test('pauses, resumes, edits and deletes pools, and ends launches', async ({ pag
   await expect(page.getByText('A pool orders machines from a cluster')).toBeVisible();
 });
 
-test('tests a pool, and explains what to check when no worker joins', async ({ page }) => {
+test('tests a pool, and explains what to check when the worker of the test never joins', async ({ page }) => {
   test.setTimeout(150_000);
   await createPool('spot', 'running');
   await createPool('edge', 'silent', { join_s: 10 });
@@ -206,7 +209,7 @@ test('tests a pool, and explains what to check when no worker joins', async ({ p
   await expectShownWell(page, 'test-failed');
 });
 
-test('moves between launches with the keys j and k, and fits the texts of each language', async ({
+test('moves between launches of pools with the keys j and k, and fits the pool pages in each language', async ({
   page,
 }) => {
   test.setTimeout(180_000);

@@ -4,7 +4,7 @@ import { type Orchestrator, signIn, startOrchestrator } from './panel.ts';
 
 let orchestrator: Orchestrator;
 test.beforeEach(async () => {
-  // With this timeout, the server sends a ping every second.
+  // With this timeout, the server sends a ping on event streams every second.
   orchestrator = await startOrchestrator({ args: ['--heartbeat-timeout', '6'] });
 });
 test.afterEach(() => orchestrator.close());
@@ -13,7 +13,7 @@ const badge = (page: Page) => page.locator('.stream-badge');
 const openPage = (page: Page, name: string): Promise<void> =>
   page.getByRole('navigation').getByRole('link', { name, exact: true }).click();
 
-test('loads a page that failed to load as soon as the server is back', async ({ page }) => {
+test('loads a page that failed to load, as soon as the crashed server is back', async ({ page }) => {
   await signIn(page, orchestrator);
   await expect(badge(page)).toHaveText('Live');
   await orchestrator.crash();
@@ -25,7 +25,7 @@ test('loads a page that failed to load as soon as the server is back', async ({ 
   await expect(badge(page)).toHaveText('Live');
 });
 
-test('reports a server that does not respond in the badge and on each page, and recovers', async ({
+test('shows in the badge and on each page that the server does not respond, and recovers', async ({
   page,
 }) => {
   await signIn(page, orchestrator);

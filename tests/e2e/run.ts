@@ -1,6 +1,6 @@
 /**
- * Builds the panel and tests it in a browser. Without a browser, it prints how to install one. `--built`: `npm run build`
- * has just run. `--all`: also the specs that take minutes. Other arguments go to Playwright.
+ * Builds the panel and tests it in a browser. Without Chromium, prints how to install it and skips the tests. `--built`: skip the
+ * build, because `npm run build` has just run. `--all`: also run the specs that take minutes. Other arguments go to Playwright.
  */
 import { spawnSync } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
@@ -15,11 +15,11 @@ const options = process.argv.slice(2);
 // A spec that the user names runs even if it takes minutes.
 const hasSpecName = options.some(option => !option.startsWith('-'));
 if (options.includes('--all') || hasSpecName) process.env['TRAINYARD_ALL_SPECS'] = '1';
-// Servers and workers that the specs start load faster with compiled code from an earlier start.
+// With the compile cache of an earlier run, the servers and workers of the specs start faster.
 process.env['NODE_COMPILE_CACHE'] ??= fileURLToPath(
   new URL('../../node_modules/.cache/node', import.meta.url),
 );
-// The build is at hand, and starts in half of the time of the sources.
+// Start servers and workers from the build, which takes half the time of starting from the sources.
 process.env['TRAINYARD_BUILT'] = '1';
 if (chromium !== null) {
   if (!options.includes('--built')) run('vite', 'build', '--app', '--logLevel', 'warn');

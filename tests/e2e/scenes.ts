@@ -30,7 +30,7 @@ const workerPath =
   (name: string) =>
   ({ fleet }: Stage): string =>
     `/workers/${fleet.workers.get(name)}`;
-/** A path that is the same for each stage. */
+/** Creates a `path` that does not depend on the stage. */
 const fixedPath = (path: string) => (): string => path;
 
 /** Positions of the actions in a worker's menu. */
@@ -54,7 +54,7 @@ const openWorkerAction =
 
 const dialogOf = (page: Page): Locator => page.locator('[role="dialog"], [role="alertdialog"]');
 
-/** Opens the dialog that adds a worker, up to the step that asks for a name. */
+/** Opens the dialog that adds a worker, and goes to the step that asks for a name. */
 async function openJoinDialog(page: Page): Promise<Locator> {
   await page.locator('.page-head .button-primary').click();
   const dialog = dialogOf(page);
@@ -66,7 +66,7 @@ async function openJoinDialog(page: Page): Promise<Locator> {
 /** Positions of the actions in the bar for several workers. */
 const bulkActions = { drain: 0, undrain: 1, labels: 2 } as const;
 
-/** Selects workers in three states, and opens the dialog of an action for them. */
+/** Selects three workers in different states, and opens the dialog of an action for several workers. */
 const openBulkAction =
   (action: keyof typeof bulkActions) =>
   async (page: Page): Promise<void> => {
@@ -78,7 +78,7 @@ const openBulkAction =
 /** The name of the worker that the scenes of the join dialog create. */
 const newWorker = 'rig-9';
 
-/** Creates a worker, up to the step of the join dialog that shows its command. */
+/** Creates a worker in the join dialog, and waits for the step that shows the join command. */
 async function showJoinCommand(page: Page): Promise<void> {
   const dialog = await openJoinDialog(page);
   await dialog.locator('input').first().fill(newWorker);
@@ -114,7 +114,7 @@ config:
         name_or_path: black-forest-labs/FLUX.1-dev
 `;
 
-/** Types a config that no worker can run, so that the page lists the reasons of each worker. */
+/** Types a config that no worker can run, so that the page lists why each worker cannot. */
 async function typeConfig(page: Page): Promise<void> {
   const form = page.locator('.submit-form');
   await form.locator('.editor textarea').fill(configText);
@@ -127,7 +127,7 @@ async function typeConfig(page: Page): Promise<void> {
 const templateName = 'flux-lora';
 const templatePath = `/jobs/new?template=${templateName}`;
 
-/** Saves a template with one value of each kind, and opens it. */
+/** Saves a template with one parameter of each type, and opens the template. */
 async function openTemplate(page: Page, { orchestrator }: Stage): Promise<void> {
   await orchestrator.call('POST', '/api/templates', {
     name: templateName,
@@ -144,7 +144,7 @@ async function openTemplate(page: Page, { orchestrator }: Stage): Promise<void> 
   await expect(page.locator('.live-answer')).toHaveAttribute('aria-busy', 'false');
 }
 
-/** Tries several values of each kind, and another value of the config. */
+/** Fills in several values for a number, a choice and an integer, and varies one more value of the config. */
 async function sweepTemplate(page: Page, stage: Stage): Promise<void> {
   await openTemplate(page, stage);
   for (const [place, lines] of [
@@ -174,11 +174,11 @@ const deleteTemplate = async ({ orchestrator }: Stage): Promise<void> => {
   await orchestrator.call('DELETE', `/api/templates/${templateName}`);
 };
 
-/** The name of a job that runs after one of the fleet, and of two jobs that run after it. */
+/** Names of a job that waits for a job of the fleet, and of two jobs that wait for this child. */
 const childName = 'flux-upscaler';
 const grandchildNames = ['flux-distilled', 'flux-turbo'] as const;
 
-/** Opens a job that waits for a running one, and for which two others wait. */
+/** Opens a pending job with a running parent and two children. */
 async function openChain(page: Page, { orchestrator, fleet }: Stage): Promise<void> {
   const parent = fleet.jobs.get('flux-full-finetune') ?? '';
   const requirements = { worker_labels: { gpu_type: 'a100*' }, gpu_count: 4 };
@@ -460,7 +460,7 @@ export const scenes: readonly Scene[] = [
   { name: 'nothing-here', path: fixedPath('/workers/no-such-worker'), ready: '.empty' },
 ];
 
-/** Scenes of a server without any data. */
+/** Scenes on a server without any data. */
 export const emptyScenes: readonly Scene[] = [
   { name: 'empty-overview', path: fixedPath('/'), ready: '.card' },
   { name: 'empty-workers', path: fixedPath('/workers'), ready: '.card' },

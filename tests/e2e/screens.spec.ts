@@ -1,4 +1,4 @@
-/** The appearance of each view in both themes, on a phone, and in each language. Most scenes show a whole fleet. */
+/** Visits each view of the panel in both themes, on a phone, and in each language. Most scenes show a whole fleet. */
 import { join } from 'node:path';
 import { AxeBuilder } from '@axe-core/playwright';
 import { type Browser, expect, type Page, test } from '@playwright/test';
@@ -12,7 +12,7 @@ import { emptyScenes, type Scene, scenes, type Stage } from './scenes.ts';
 import { updateScenes } from './update-scenes.ts';
 import { recordServerTexts, type ServerTexts } from './words.ts';
 
-// No traces: tracing takes longer than the steps, and the pictures show more.
+// No traces: recording a trace takes longer than the steps, and the pictures show more.
 test.use({ trace: 'off' });
 
 let stage: Stage;
@@ -20,7 +20,7 @@ let emptyServer: Orchestrator;
 test.beforeAll(async () => {
   test.setTimeout(240_000);
   const args = ['--heartbeat-timeout', String(heartbeatTimeoutS)];
-  // Pictures for the documents show an address that rigs can reach.
+  // Pictures for the documentation show a public address instead of 127.0.0.1.
   if (documents !== undefined) args.push('--public-url', 'https://yard.example.org');
   const orchestrator = await startOrchestrator({ args, clockShiftMs: -fleetAgeMs });
   stage = { orchestrator, fleet: await createFleet(orchestrator) };
@@ -45,7 +45,7 @@ const dark: View = { ...desktop, name: 'dark', theme: 'dark' };
 const phone: View = { ...light, name: 'phone', width: 390 };
 const height = 800;
 
-/** File names of the pictures in the documents, by scene and view. */
+/** File names of the pictures in the documentation, by scene and view. */
 const inDocuments: ReadonlyMap<string, string> = new Map([
   ['overview-light', 'overview'],
   ['workers-dark', 'workers'],
@@ -55,12 +55,11 @@ const inDocuments: ReadonlyMap<string, string> = new Map([
   ['overview-phone', 'phone'],
 ]);
 /**
- * Target folder for the pictures of the documents (`npm run screens`). When it is not set, all pictures are put beside
- * the traces.
+ * Target folder for the pictures of the documentation (`npm run screens`). When it is not set, `takePicture` stores all pictures.
  */
 const documents = process.env['TRAINYARD_SCREENS'];
 
-/** Takes a picture of a scene. Pictures for the documents must not show a view with problems. */
+/** Takes a picture of a scene. Skips pictures for the documentation if the scene has problems. */
 async function takePictureOf(page: Page, name: string, problems: readonly string[]): Promise<void> {
   // Move the pointer away, so that no element shows its hover state.
   await page.mouse.move(0, 0);
@@ -75,7 +74,7 @@ async function takePictureOf(page: Page, name: string, problems: readonly string
   });
 }
 
-/** Opens the panel in a browser context of its own, because servers on the same host would share cookies. */
+/** Opens the panel in a new browser context, because servers on the same host would share cookies. */
 async function openPanel(
   browser: Browser,
   view: View,
@@ -116,8 +115,8 @@ async function expectReady(page: Page, { ready = 'h1' }: Scene): Promise<void> {
 }
 
 /**
- * Checks accessibility. Contrast depends only on the theme, so the phone skips it. All other rules do not depend on the theme,
- * so the dark theme skips them.
+ * Checks accessibility. The view `phone` skips contrast, which depends only on the theme. The view `dark` checks only contrast,
+ * because no other rule depends on the theme.
  */
 function findViolationsIn(page: Page, { name }: View): Promise<readonly string[]> {
   const axe = new AxeBuilder({ page });
@@ -130,13 +129,13 @@ type SceneCheck = (panel: OpenPanel, name: string) => Promise<readonly string[]>
 
 interface SceneSelection {
   readonly scenes: readonly Scene[];
-  /** Scenes of a server without data. */
+  /** Scenes on a server without data. */
   readonly emptyScenes?: readonly Scene[];
 }
 
 const allScenes: SceneSelection = { scenes: [...scenes, ...updateScenes], emptyScenes };
 
-/** Visits all scenes, then reports the problems of each. */
+/** Visits all scenes, and fails at the end with the problems of all scenes. */
 async function visitScenes(
   browser: Browser,
   view: View,
@@ -190,7 +189,9 @@ for (const view of [light, dark, phone]) {
 }
 
 for (const width of [desktop.width, phone.width]) {
-  test(`fits every text, and takes each from the catalogue, at ${width} px`, async ({ browser }) => {
+  test(`fits every text at ${width} px, and takes each from the translation catalogue`, async ({
+    browser,
+  }) => {
     test.setTimeout(180_000);
     const view: View = { ...light, name: `pseudo-${width}`, language: 'pseudo', width };
     await visitScenes(browser, view, allScenes, async ({ page, serverTexts }) => {
@@ -200,7 +201,7 @@ for (const width of [desktop.width, phone.width]) {
   });
 }
 
-/** Scenes that are shown in each language. Most dialogs use the same tables, cards and buttons, so they are skipped. */
+/** Scenes to check in each language. Most dialogs are left out, because they use the same tables, cards and buttons. */
 const scenesInEachLanguage = [
   'overview',
   'workers',

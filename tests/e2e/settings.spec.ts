@@ -19,7 +19,9 @@ async function open(page: Page, path = '/settings'): Promise<void> {
   await expect(page.getByRole('heading', { level: 1, name: 'Settings' })).toBeVisible();
 }
 
-test('opens each topic of the list, and keeps the focus on its link', async ({ page }) => {
+test('opens each topic of the settings by keyboard, and keeps the focus on the link of the topic', async ({
+  page,
+}) => {
   await open(page);
   const sections: readonly (readonly [topic: string, section: string])[] = [
     ['General', 'Orchestrator'],
@@ -47,7 +49,9 @@ test('opens each topic of the list, and keeps the focus on its link', async ({ p
   await expect(page.getByRole('region', { name: 'Push messages in this browser' })).toBeVisible();
 });
 
-test('finds a setting by its name, its description and its options, and focuses it', async ({ page }) => {
+test('finds a setting by its name, its description and its options, and moves the focus to the setting', async ({
+  page,
+}) => {
   await open(page);
   await page.keyboard.press('/');
   await expect(searchOf(page)).toBeFocused();
@@ -72,7 +76,7 @@ test('finds a setting by its name, its description and its options, and focuses 
   await expect(page.getByText('No setting matches “no such thing”.')).toBeVisible();
 });
 
-test('focuses the setting that the address names, and reports an unknown topic', async ({ page }) => {
+test('focuses the setting that the URL names, and reports an unknown topic', async ({ page }) => {
   await open(page, '/settings/network#settings-public-url');
   await expect(page.getByLabel('Public address for join commands')).toBeFocused();
   await page.goto(`${orchestrator.url}/settings/no-such-topic`);
@@ -89,7 +93,7 @@ test('finds settings in the language of the panel', async ({ page }) => {
   await expect(page.locator('[aria-labelledby="settings-retention"]')).toBeFocused();
 });
 
-test('offers the topics as a drop-down list on a phone', async ({ page }) => {
+test('offers the topics of the settings as a drop-down list on a phone', async ({ page }) => {
   await page.setViewportSize({ width: 390, height: 800 });
   await open(page);
   await expect(topicsOf(page)).toBeHidden();
@@ -99,7 +103,7 @@ test('offers the topics as a drop-down list on a phone', async ({ page }) => {
   await expect(choice).toHaveValue('access');
 });
 
-test('offers and finds only the settings that the token permits', async ({ page }) => {
+test('shows and finds only the settings that the permissions of the user allow', async ({ page }) => {
   const token = await orchestrator.createToken('settings-viewer', ['queue.view']);
   await signInWithToken(page, orchestrator.url, token);
   const refused: string[] = [];
@@ -147,7 +151,10 @@ test('signs another browser out immediately when the user ends its session', asy
   expect(await page.content()).not.toContain(cookie?.value);
 });
 
-test('shows tokens and sessions of others without a reload of the page', async ({ page, browser }) => {
+test('shows new tokens and sessions in the settings without a reload of the page', async ({
+  page,
+  browser,
+}) => {
   await page.clock.install();
   await open(page, '/settings/access');
   const tokens = page.getByRole('region', { name: 'Tokens', exact: true });
@@ -182,7 +189,7 @@ test('ends all other sessions after a confirmation, and keeps this browser signe
   await expect(page.getByText('Live', { exact: true })).toBeVisible();
 });
 
-test('shows the permissions and the last use of a token, and signs its users out when it is revoked', async ({
+test('shows the permissions and the last use of a token, and signs its browsers out when the token is revoked', async ({
   page,
   browser,
 }) => {

@@ -1,4 +1,4 @@
-/** The page shows every change of the server after their connection was lost. */
+/** After a lost connection, the panel shows all changes that happened on the server. */
 import { expect, type Page, test } from '@playwright/test';
 import { type HttpProxy, startHttpProxy } from './http-proxy.ts';
 import { hrefsIn } from './in-page.ts';
@@ -25,7 +25,7 @@ interface OpenPages {
   readonly jobsPage: Page;
 }
 
-/** Expects that the pages show each worker and job of the server exactly once, and no others. */
+/** Expects that the pages show each worker and job of the server exactly once, and no other rows. */
 async function expectServerState({ workersPage, jobsPage }: OpenPages): Promise<void> {
   const { workers } = (await orchestrator.call('GET', '/api/admin/workers')) as {
     readonly workers: readonly { readonly id: string }[];

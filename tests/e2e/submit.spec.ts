@@ -1,4 +1,4 @@
-/** The page that submits a job: the form, the text of the config, and a forecast of when and where the job would run. */
+/** The submit page: the form, the text of the config, and the forecast of when and where the job would run. */
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, type Locator, type Page, test } from '@playwright/test';
@@ -99,7 +99,9 @@ test('shows which workers can run the job while the user changes settings in the
   await completeNextJob();
 });
 
-test('shows the differences of a duplicate from its job, and keeps them after a reload', async ({ page }) => {
+test('shows how a duplicate differs from its original job, and keeps the changes after a reload', async ({
+  page,
+}) => {
   const config = { script: 'flux_train_network.py', pretrained_model_name_or_path: 'flux', seed: 4 };
   const id = await orchestrator.submit({ config: { ...config, network_module: 'a' }, gpu_count: 900 });
   await open(page, `/jobs/new?from=${id}`);
@@ -142,7 +144,9 @@ test('lists the problems of a config, and replaces misspelt keys and values', as
   await expect(forecastOf(page)).toContainText('it does not name its script');
 });
 
-test('submits a job that starts after another one, chosen from the list or by its id', async ({ page }) => {
+test('submits a job with a parent that the user enters by id, and reports an unknown parent', async ({
+  page,
+}) => {
   const parent = await orchestrator.submit({ config: {}, config_name: 'base', gpu_count: 900 });
   await open(page);
   await chooseConfig(page, 'dog');
@@ -164,7 +168,7 @@ test('submits a job that starts after another one, chosen from the list or by it
   expect(entries[0]?.after).toMatchObject({ on: 'end', parents: [{ job_id: parent, done: false }] });
 });
 
-test('completes keys and values with the keyboard, and submits', async ({ page }) => {
+test('completes config keys and values and submits the job with the keyboard alone', async ({ page }) => {
   await open(page);
   await page.getByLabel('Configuration name').focus();
   await page.keyboard.type('dog');
@@ -194,7 +198,7 @@ test('completes keys and values with the keyboard, and submits', async ({ page }
   await completeNextJob();
 });
 
-test('shows an accessible form that fits in both themes and at each width', async ({ page }) => {
+test('shows an accessible submit form that fits in both themes and at each width', async ({ page }) => {
   test.setTimeout(90_000);
   await open(page);
   await chooseConfig(page, 'dog');

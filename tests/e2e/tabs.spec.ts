@@ -33,7 +33,9 @@ async function openTabs(context: BrowserContext, count: number): Promise<readonl
   return [first, ...others];
 }
 
-test('shares one event stream among three tabs, also after one of them is closed', async ({ context }) => {
+test('shares one event stream among three tabs, and still does after one tab is closed', async ({
+  context,
+}) => {
   const [first, ...others] = await openTabs(context, 3);
   await expectStreams(1);
   await createWorker('rig-for-all');
@@ -46,7 +48,9 @@ test('shares one event stream among three tabs, also after one of them is closed
   await expectStreams(0);
 });
 
-test('shows all events in a tab that is opened later, or that returns to the panel', async ({ context }) => {
+test('shows all events in a tab that was opened later, and in a tab that returns to the panel', async ({
+  context,
+}) => {
   const [first] = await openTabs(context, 1);
   await createWorker('rig-early');
   await expectShown(first, 'rig-early');
@@ -88,7 +92,7 @@ test('signs out all tabs of a browser when the user signs out in one of them', a
   await expectStreams(0);
 });
 
-test('opens one stream per tab when the browser lacks shared workers', async ({ context }) => {
+test('opens one event stream per tab when the browser lacks shared workers', async ({ context }) => {
   await context.addInitScript(() => Reflect.deleteProperty(globalThis, 'SharedWorker'));
   const tabs = await openTabs(context, 2);
   await expectStreams(2);
@@ -98,7 +102,9 @@ test('opens one stream per tab when the browser lacks shared workers', async ({ 
   await expectStreams(1);
 });
 
-test('opens a stream in the tab itself when the shared worker script is missing', async ({ context }) => {
+test('opens the event stream in the tab itself when the script of the shared worker is missing', async ({
+  context,
+}) => {
   proxy.hide(/^\/assets\/stream-worker-/);
   const [tab] = await openTabs(context, 1);
   expect(proxy.countHidden()).toBeGreaterThan(0);

@@ -1,4 +1,4 @@
-/** Templates: saved from the form and from a job, filled in, changed and deleted. */
+/** Templates of jobs: creating a template from the form or from a job, submitting, editing and deleting. */
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, type Locator, type Page, test } from '@playwright/test';
@@ -73,7 +73,7 @@ const parameterOf = (page: Page, key: string): Locator =>
 const saveTemplate = (name: string, parameters: readonly object[], config: object = {}) =>
   orchestrator.call('POST', '/api/templates', { name, submission: { config }, parameters });
 
-test('saves the form as a template, which asks only for the selected values, and submits a job from it', async ({
+test('saves the submit form as a template that asks for selected values, and submits a job from the template', async ({
   page,
 }) => {
   await open(page, '/jobs/new');
@@ -125,7 +125,7 @@ test('saves the form as a template, which asks only for the selected values, and
   await page.getByLabel('config.process.0.train.lr').fill('3e-4');
   await page.getByLabel('Rank').selectOption('32');
   await expect(forecastOf(page)).toContainText('Starts now on rig-1');
-  await expect(forecastOf(page)).toContainText('1 of 2 rigs fit');
+  await expect(forecastOf(page)).toContainText('1 of 2 workers fit');
   const changes = page.getByRole('table', { name: 'Differences from the template' });
   await expect(changes.getByRole('row')).toHaveText([
     /Setting/,
@@ -149,7 +149,9 @@ test('saves the form as a template, which asks only for the selected values, and
   await rig.report(job, 'completed');
 });
 
-test('saves a job as a template from its menu, but refuses to store its secret', async ({ page }) => {
+test('saves a job as a template from the menu of the job, but refuses to store a secret', async ({
+  page,
+}) => {
   const config = { script: 'flux_train_network.py', seed: 4, huggingface_token: 'hf_0123456789abcdef' };
   await orchestrator.submit({ config_name: 'from-menu', config, gpu_count: 900 });
   await open(page, '/jobs');
@@ -215,7 +217,7 @@ test('finds, changes and deletes a template, and shows changes of other users im
   await expect(page.getByRole('alert')).toContainText('There is no template delta.');
 });
 
-test('submits a sweep over values that the template asks for, and over another value of its config', async ({
+test('submits a sweep over parameters of a template, and over another value of its config', async ({
   page,
 }) => {
   await saveTemplate(

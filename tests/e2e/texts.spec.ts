@@ -12,7 +12,9 @@ const markup = '<img src=x onerror="globalThis.owned=1"><script>globalThis.owned
 const link = 'javascript:globalThis.owned=1';
 const reversedText = '\u202egpj.exe';
 
-test('runs no script from markup in the names and reports of workers and jobs', async ({ page }) => {
+test('shows markup in the names and reports of workers and jobs as text, and runs no script in it', async ({
+  page,
+}) => {
   const { call, url } = orchestrator;
   const { id, token } = await orchestrator.createWorker({ name: markup, labels: { rig: 'x', link } });
   const postAsWorker = async (path: string, body: object): Promise<void> => {

@@ -1,4 +1,4 @@
-/** Moves the timeline from within its page. */
+/** Drags and zooms the timeline from within the page. */
 import type { Page } from '@playwright/test';
 
 /** The part of the browser's API that this function uses. */
@@ -27,13 +27,13 @@ export const measureFrames = (page: Page, kind: 'pan' | 'zoom'): Promise<number>
       button: 0,
       pointerId: 1,
     });
-    // Events that a script creates have no pointer that could be captured.
+    // `setPointerCapture` throws for events from a script, because they have no active pointer.
     canvas.setPointerCapture = () => {};
     if (movement === 'pan') canvas.dispatchEvent(new PointerEvent('pointerdown', pointerAt(400)));
     const times: number[] = [];
     for (let frame = 0; frame < 120; frame++) {
       times.push(await new Promise<number>(resolve => requestAnimationFrame(resolve)));
-      // Twenty frames in one direction, then twenty back.
+      // Zooms in one direction for twenty frames, then back for twenty frames.
       const deltaY = frame % 40 < 20 ? 30 : -30;
       if (movement === 'pan')
         canvas.dispatchEvent(new PointerEvent('pointermove', pointerAt(400 + 3 * (frame % 60))));

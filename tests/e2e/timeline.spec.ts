@@ -40,7 +40,7 @@ test('explains what an empty timeline will show, and links to the workers', asyn
   }
 });
 
-test('shows a job move from a killed worker to another one, and when the next job is expected to start', async ({
+test('shows on the timeline that a job moves from a killed worker to another, and the expected start of the next job', async ({
   page,
 }) => {
   test.setTimeout(150_000);
@@ -96,12 +96,12 @@ const minuteMs = 60_000;
 const hourMs = 60 * minuteMs;
 const workerCount = 250;
 
-/** Creates a response with the maximum number of bars, within the last six hours and the next one, on 250 workers. */
+/** Creates a response with the maximum number of bars on 250 workers, from six hours ago to one hour ahead. */
 function createFullTimeline(): object {
   const now = Date.now();
   const iso = (time: number): string => new Date(time).toISOString();
   const outcomes = ['completed', 'completed', 'failed', 'requeued', 'cancelled', 'given_up'];
-  // The first 250 bars are the first attempt on each worker, the next 250 the second, and so on. The last 250 are running.
+  // Each worker gets one bar in each round of 250 bars. The bars of the last round are running.
   const bars = Array.from({ length: maxTimelineBars }, (_, index) => {
     const round = Math.floor(index / workerCount);
     const start = now - 6 * hourMs + round * 0.75 * hourMs + (index % 7) * minuteMs;
@@ -148,7 +148,7 @@ async function openFull(page: Page): Promise<void> {
   await expect(page.getByText('Shows only the newest 2,000 attempts')).toBeVisible();
 }
 
-test('keeps a high frame rate while it pans and zooms 2,000 bars', async ({ page }) => {
+test('keeps a high frame rate while the timeline pans and zooms 2,000 bars', async ({ page }) => {
   await openFull(page);
   for (const kind of ['pan', 'zoom'] as const) {
     const framesPerSecond = await measureFrames(page, kind);
@@ -159,7 +159,7 @@ test('keeps a high frame rate while it pans and zooms 2,000 bars', async ({ page
   }
 });
 
-test('zooms, moves and opens bars of the timeline with the keyboard alone', async ({ page }) => {
+test('zooms and moves the timeline and opens a bar with the keyboard alone', async ({ page }) => {
   await openFull(page);
   await chart(page).focus();
   await page.keyboard.press('-');

@@ -1,10 +1,12 @@
-/** Sets up TLS with only a browser. 127.0.0.2 stands for an address in a network. */
+/** Sets up TLS with only a browser. 127.0.0.2 represents the server's address in a network. */
 import { expect, test } from '@playwright/test';
 import { openJoinDialog, startOrchestrator } from './panel.ts';
 
 test.use({ ignoreHTTPSErrors: true });
 
-test('turns TLS on in the settings, and shows the fingerprint and the pin', async ({ page }) => {
+test('turns TLS on and off in the settings, and shows the fingerprint and the pin of the certificate', async ({
+  page,
+}) => {
   const orchestrator = await startOrchestrator();
   try {
     await page.goto(orchestrator.url + (await orchestrator.signInPath()));
@@ -29,7 +31,7 @@ test('turns TLS on in the settings, and shows the fingerprint and the pin', asyn
   }
 });
 
-test('serves the panel over TLS, and adds the pin to join commands', async ({ page }) => {
+test('serves the panel over TLS, and adds the certificate pin to join commands', async ({ page }) => {
   const orchestrator = await startOrchestrator({ args: ['--host', '127.0.0.2', '--ssl'] });
   try {
     const secure = orchestrator.url.replace('http://127.0.0.1', 'https://127.0.0.2');

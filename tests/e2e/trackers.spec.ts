@@ -1,4 +1,4 @@
-/** The links from a job to its run at experiment trackers. */
+/** The links from a job to its runs in experiment trackers. */
 import { expect, test } from '@playwright/test';
 import { expectAccessible, expectFits } from './page-checks.ts';
 import { type Orchestrator, signIn, startOrchestrator } from './panel.ts';
@@ -13,7 +13,7 @@ test.afterEach(() => orchestrator.close());
 const wandb = 'https://wandb.ai/ada/flux/runs/8k2v1q0x';
 const mlflow = 'http://127.0.0.1:5000/#/experiments/1/runs/0b7f';
 
-test('shows links to experiment trackers as soon as the worker reports them, and never loads them', async ({
+test('shows links to experiment trackers as soon as the worker reports them, and never requests their URLs', async ({
   page,
 }) => {
   const rig = await openTrainingRig(orchestrator, 'rig-1');

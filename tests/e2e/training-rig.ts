@@ -2,16 +2,16 @@ import { expect } from '@playwright/test';
 import { type JobOffer, openRig, type Rig, upload } from '../support/upload-bench.ts';
 import type { Orchestrator } from './panel.ts';
 
-/** The attempt of a job that the orchestrator has offered to a worker. */
+/** A job attempt that the orchestrator has offered to a worker. */
 export type OfferedJob = JobOffer;
 
 /** A worker without a trainer. It sends the reports, metrics and files that a test chooses. */
 export interface TrainingRig extends Pick<Rig, 'beat'> {
-  /** Submits a job, and reports that it runs. */
+  /** Submits a job, takes the offer, and reports the job as running. */
   start(name: string): Promise<OfferedJob>;
-  /** Completes the running job, submits another one, and reports that it runs. */
+  /** Completes the running job, if there is one. Then works like `start`. */
   startNext(name: string): Promise<OfferedJob>;
-  /** Takes the next offer, and reports that it runs. */
+  /** Takes the next offer, and reports its job as running. */
   takeOffer(): Promise<OfferedJob>;
   report(job: OfferedJob, status: string, fields?: object): Promise<void>;
   /** Sends points of curves. `firstNumber`: the number of the first point in the attempt. */
@@ -29,7 +29,7 @@ type FileBody = string | Uint8Array<ArrayBuffer>;
 /** The number of points in one request. */
 const pointsPerRequest = 500;
 
-/** `registration`: additional fields of the worker's registration. */
+/** Creates and registers a worker. `registration`: additional fields of the registration. */
 export async function openTrainingRig(
   orchestrator: Orchestrator,
   name: string,
@@ -50,7 +50,7 @@ export async function openTrainingRig(
     await orchestrator.submit({ config_name, config: {} });
     return takeOffer();
   };
-  /** Sends points of which each took one second. */
+  /** Sends points whose `elapsed_ms` increases by one second per point. */
   const postPoints = async (
     { jobId, attemptId }: OfferedJob,
     points: readonly Point[],

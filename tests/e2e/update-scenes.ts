@@ -1,4 +1,4 @@
-/** Scenes of worker updates. The server of the scenes has no built programs, so its replies are extended here. */
+/** Scenes of worker updates. The server of the scenes has no built worker programs, so this file adds updates to its replies. */
 import { expect, type Page } from '@playwright/test';
 import type { UpdateAnswer } from '../../protocol/worker-update.ts';
 import type { WorkerUpdate } from '../../protocol/worker-update-view.ts';
@@ -10,14 +10,14 @@ const newer: WorkerUpdate = { available: true, version, blocked: null, order: nu
 const since = new Date(Date.now() - 60_000).toISOString();
 const order = { when: 'idle', by: 'admin', since, version, reason: null } as const;
 
-/** The updates of the fleet before any is requested. */
+/** The update of each worker before a user requests any. */
 const offered: Readonly<Record<string, WorkerUpdate>> = {
   atlas: newer,
   echo: newer,
   gaia: { ...newer, blocked: 'off' },
   fenrir: { ...newer, blocked: 'offline' },
 };
-/** The same updates after some have been requested. */
+/** The same updates after a user has requested those of `atlas` and `echo`. */
 const requested: Readonly<Record<string, WorkerUpdate>> = {
   ...offered,
   atlas: { ...newer, order: { ...order, state: 'waiting' } },
@@ -30,7 +30,7 @@ const requested: Readonly<Record<string, WorkerUpdate>> = {
 const lists = /\/api\/admin\/workers(?:\?|$)/;
 const requests = /\/api\/admin\/worker-updates$/;
 
-/** Adds updates to the workers in replies until the next navigation. Replaces those of an earlier call. */
+/** Adds updates to the workers in the server's replies. A later call replaces the updates of an earlier call. */
 async function extendReplies(page: Page, updates: Readonly<Record<string, WorkerUpdate>>): Promise<void> {
   await page.route(lists, async route => {
     const response = await route.fetch();
@@ -44,7 +44,7 @@ async function extendReplies(page: Page, updates: Readonly<Record<string, Worker
   });
 }
 
-/** Opens the page again with updates in its replies. */
+/** Reloads the page with updates in the server's replies, until the page navigates again. */
 async function reload(page: Page, updates: Readonly<Record<string, WorkerUpdate>>): Promise<void> {
   await extendReplies(page, updates);
   await page.reload();
@@ -62,7 +62,7 @@ async function openDialog(page: Page): Promise<void> {
   await expect(dialogOf(page).locator('select')).toHaveCount(2);
 }
 
-/** Requests the updates. The server accepts them for all workers of the request. */
+/** Requests the updates in the dialog. The simulated reply accepts them for all workers. */
 async function sendRequest(page: Page): Promise<void> {
   await openDialog(page);
   await page.route(requests, async route => {

@@ -1,4 +1,4 @@
-/** Updates of real workers that are started in the panel, while a worker runs a job. */
+/** A user updates real workers from the panel while one of the workers runs a job. */
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -37,7 +37,7 @@ test.afterAll(async () => {
   rmSync(home, { recursive: true, force: true });
 });
 
-/** Installs a worker of an old version in a folder of its own, and starts it. */
+/** Installs a worker with an old version number in its own folder, and starts the worker. */
 async function startRig(name: string, args: readonly string[] = []): Promise<void> {
   const { id, token } = await orchestrator.createWorker({ name });
   workerIds.set(name, id);
@@ -61,7 +61,7 @@ async function startRig(name: string, args: readonly string[] = []): Promise<voi
   await program.waitForLine(/^Connected to /);
 }
 
-test('updates all workers that permit it from the overview, while a running job continues', async ({
+test('updates all workers that permit updates from the overview, while a running job continues', async ({
   page,
 }) => {
   test.setTimeout(120_000);

@@ -11,7 +11,7 @@ test.afterAll(() => orchestrator.close());
 
 interface Rig {
   readonly id: string;
-  /** Registers with these additional fields, as a program does at its start. */
+  /** Registers the worker, as an agent does at its start. `fields`: additional fields of the registration. */
   register(fields: object): Promise<void>;
 }
 
@@ -36,7 +36,7 @@ async function createRig(name: string): Promise<Rig> {
 /** SHA-256 of the list of programs. */
 const sums = '5'.repeat(64);
 
-/** Responds to the page as a server whose worker programs were built, or were not built. */
+/** Replaces the server's manifest of worker programs. `areBuilt`: whether the server has built programs to offer. */
 async function offerPrograms(page: Page, areBuilt: boolean): Promise<void> {
   const manifest = { version, sha256: { install: '1'.repeat(64), sums }, programs: [] };
   await page.route('**/agent/manifest.json', route =>
@@ -44,7 +44,9 @@ async function offerPrograms(page: Page, areBuilt: boolean): Promise<void> {
   );
 }
 
-test('marks an older worker in the list, and shows the update command on its page', async ({ page }) => {
+test('marks a worker with an older version in the list, and shows the update command on the page of the worker', async ({
+  page,
+}) => {
   const oldRig = await createRig('rig-old');
   await oldRig.register({ protocol: 2, agent_version: '0.0.1' });
   const currentRig = await createRig('rig-current');

@@ -1,4 +1,4 @@
-/** Overview, gallery, comparison, queue, timeline and job page stay up to date when connections or the server break. */
+/** Overview, gallery, comparison, queue, timeline and job page are up to date again after lost connections and server crashes. */
 import { type BrowserContext, expect, type Page, test } from '@playwright/test';
 import { pngOf } from '../support/picture.ts';
 import { type HttpProxy, startHttpProxy } from './http-proxy.ts';
@@ -28,13 +28,13 @@ function addSample(step: number): Promise<void> {
   return rig.uploadFile(roses, `samples/step_${step}_red_0_96x96.png`, picture);
 }
 
-/** Reports a step, and submits a job that waits for a larger worker. */
+/** Reports a step of the running job, and submits a job that no worker can take, for the queue page. */
 async function report(step: number): Promise<void> {
   await rig.report(roses, 'running', { progress: { step, total_steps: 1000, loss: 0.5 } });
   await orchestrator.submit({ config_name: `waits-${step}`, config: {}, gpu_count: 9 });
 }
 
-/** For each view, expects the text with which it shows that the job is at a step. */
+/** For each view, waits until the view shows the given step. The timeline shows no step, only the worker. */
 const expectStepIn: Readonly<Record<string, (page: Page, step: number) => Promise<void>>> = {
   overview: (page, step) => expect(page.getByText(new RegExp(`\\b${step / 10}\\s?%`)).first()).toBeVisible(),
   gallery: (page, step) =>
@@ -55,7 +55,7 @@ const pathsOf = ({ jobId }: OfferedJob): Readonly<Record<string, string>> => ({
   timeline: '/timeline?zoom=hour',
 });
 
-/** Opens each view in a tab of its own. */
+/** Opens each view in its own tab. */
 async function openViews(context: BrowserContext): Promise<ReadonlyMap<string, Page>> {
   const first = await context.newPage();
   await signIn(first, { ...orchestrator, url: proxy.url });

@@ -8,7 +8,7 @@ export interface ServerTexts {
 
 type Fields = Readonly<Record<string, unknown>>;
 
-/** Records the texts and field names in all responses to the page, and texts that the panel composes of them. */
+/** Records the texts and field names in all responses to the page, and the texts that the panel composes from them. */
 export function recordServerTexts(page: Page): ServerTexts {
   const serverTexts = new Set<string>();
   const reads: Promise<void>[] = [];
@@ -25,7 +25,7 @@ export function recordServerTexts(page: Page): ServerTexts {
   page.on('response', response => {
     const type = response.headers()['content-type'] ?? '';
     if (!type.includes('json')) return;
-    // When the page is left, the browser discards responses, and reading them fails.
+    // Reading a response fails after a navigation, because the browser has discarded the response.
     reads.push(response.json().then(collect, () => undefined));
   });
   return {
@@ -44,7 +44,7 @@ export function recordServerTexts(page: Page): ServerTexts {
   };
 }
 
-/** Returns the texts that the panel composes of the fields of an object. */
+/** Returns the texts that the panel composes from the fields of an object. */
 function composeTexts(fields: Fields): readonly string[] {
   const fieldOf = (name: string): string => String(fields[name]);
   const texts = Object.entries(fields).map(([name, value]) => `${name}=${String(value)}`);
@@ -68,8 +68,8 @@ const isFigure = (text: string): boolean =>
 const isName = (text: string): boolean => /^[a-z]+\.\*$|^https?:\/\/\S+$/.test(text);
 const hasLetters = (text: string): boolean => /\p{L}/u.test(text);
 /**
- * Matches texts of the pseudo-language, which are in brackets. The list of notifications appends its keyboard shortcut.
- * Links split sentences into parts without brackets, in which each vowel has an accent.
+ * Matches texts of the pseudo-language, which are in brackets. The list of notifications appends its keyboard shortcut. Parts of
+ * a sentence around a link have no brackets, but each of their vowels has an accent.
  */
 const isPseudo = (text: string): boolean =>
   /^\[[\s\S]*\](?: alt\+T)?$/.test(text) || (/[áéíóúý]/i.test(text) && !/[aeiouy]/i.test(text));

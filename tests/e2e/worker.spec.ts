@@ -26,7 +26,9 @@ async function createWorker(page: Page, name: string): Promise<Locator> {
   return dialog;
 }
 
-/** Shows the token in the command, and returns the command. `prefix`: the start of the token, by default of a join token. */
+/**
+ * Shows the token in the command, and returns the command. `prefix`: the prefix of the token; by default, that of join tokens.
+ */
 async function showCommand(dialog: Locator, prefix = 'tj_'): Promise<string> {
   const command = dialog.locator('pre').first();
   await expect(command).toContainText(/agent\/install\.sh|trainyard worker|simpletuner worker/);
@@ -100,7 +102,7 @@ test('disconnects a worker when its token is rotated, and reconnects it with the
   await expect(row).toContainText('idle', { timeout: 20_000 });
 });
 
-test('rejects a second machine that uses the same join command', async ({ page }) => {
+test('rejects a second machine that runs the same join command', async ({ page }) => {
   const row = rowOf(page, 'rig-once');
   const dialog = await createWorker(page, 'rig-once');
   await expect(dialog.getByText(/^Works once\. Expires at \d/)).toBeVisible();
@@ -116,7 +118,7 @@ test('rejects a second machine that uses the same join command', async ({ page }
   await firstTerminal.interrupt();
 });
 
-test('creates another join command after the first one has expired', async ({ page }) => {
+test('creates a new join command after the first join command has expired', async ({ page }) => {
   await page.clock.install();
   const dialog = await createWorker(page, 'rig-late');
   const expiredCommand = await showCommand(dialog);
@@ -134,7 +136,7 @@ test("shows the worker token in the command for SimpleTuner's own worker", async
   await expect(dialog).toContainText('joining revokes this token');
 });
 
-test('opens a worker after a click on its row, but not after a click on its checkbox or menu', async ({
+test('opens a worker after a click on its row, but not after a click on the checkbox or menu of the row', async ({
   page,
 }) => {
   await orchestrator.createWorker({ name: 'rig-row' });
@@ -150,7 +152,7 @@ test('opens a worker after a click on its row, but not after a click on its chec
   await expect(page).toHaveURL(/\/workers\/w_/);
 });
 
-test('shows every column of the table at 1280 pixels, also next to a scroll bar', async ({ page }) => {
+test('shows every column of the table of workers at 1280 pixels with a scroll bar', async ({ page }) => {
   const gpus = { accelerator: 'cuda', gpu_name: 'NVIDIA GeForce RTX 4090', gpu_count: 8, gpu_vram_gb: 24 };
   const rig = await openTrainingRig(orchestrator, 'rig-loaded', gpus);
   await rig.beat({ gpu_utilization: 100, vram_used_gb: 187.5 });

@@ -8,7 +8,7 @@ import { type Orchestrator, rowOf, signIn, startOrchestrator } from './panel.ts'
 let orchestrator: Orchestrator;
 const workerIds = new Map<string, string>();
 const agents: { readonly worker: SimulatedWorker; readonly exited: Promise<number> }[] = [];
-/** Temperature of GPU 0 on each rig; GPU 1 is 10 degrees cooler. */
+/** Temperature of GPU 0 on each rig, in degrees Celsius. GPU 1 is 10 degrees cooler. */
 const temperatures = { alpha: 81, beta: 62, gamma: 47 } as const;
 
 test.beforeAll(async () => {
@@ -88,7 +88,7 @@ async function selectWorkers(page: Page, ...names: readonly string[]): Promise<v
   for (const name of names) await rowOf(page, name).getByRole('checkbox').check();
 }
 
-test('colours the map by the selected figure, describes a GPU, and remembers the selection', async ({
+test('colours the map of GPUs by the selected figure, describes a GPU, and remembers the figure', async ({
   page,
 }) => {
   await openWorkers(page);
@@ -105,7 +105,7 @@ test('colours the map by the selected figure, describes a GPU, and remembers the
   await expect(page.getByLabel('Show')).toHaveValue('temperature');
 });
 
-test('selects workers on the map with the keyboard alone', async ({ page }) => {
+test('selects workers on the map of GPUs with the keyboard alone', async ({ page }) => {
   await openWorkers(page);
   await page.getByLabel('Show').selectOption('Temperature');
   await page.getByLabel('Show').focus();
@@ -127,7 +127,9 @@ test('selects workers on the map with the keyboard alone', async ({ page }) => {
   await expect(bulkBar(page)).toContainText('1 selected');
 });
 
-test('remembers the selected columns, sorts by them, and restores the default columns', async ({ page }) => {
+test('remembers the selected columns of the workers page, sorts by a column, and restores the default columns', async ({
+  page,
+}) => {
   await openWorkers(page);
   await button(page, 'Columns').click();
   await page.getByRole('menuitemcheckbox', { name: 'Hottest' }).click();
@@ -148,7 +150,7 @@ test('remembers the selected columns, sorts by them, and restores the default co
   await expect(head).toHaveCount(0);
 });
 
-test('hides the map, and keeps it hidden after a reload', async ({ page }) => {
+test('hides the map of GPUs, and keeps it hidden after a reload', async ({ page }) => {
   await openWorkers(page);
   await button(page, 'Hide map').click();
   await expect(page.locator('.fleet-map')).toHaveCount(0);
@@ -157,7 +159,9 @@ test('hides the map, and keeps it hidden after a reload', async ({ page }) => {
   await expect(page.locator('.fleet-map')).toHaveCount(0);
 });
 
-test('drains and undrains several workers, and says why the drain of one failed', async ({ page }) => {
+test('drains and undrains several workers, and shows why the drain of one worker failed', async ({
+  page,
+}) => {
   await orchestrator.createWorker({ name: 'deleted' });
   await openWorkers(page);
   await selectWorkers(page, 'alpha', 'beta', 'deleted');
@@ -191,9 +195,7 @@ test('drains and undrains several workers, and says why the drain of one failed'
   expect((await findWorker('beta'))?.drain).toBeNull();
 });
 
-test('adds and removes labels of several workers, and shows the changes before it makes them', async ({
-  page,
-}) => {
+test('adds and removes labels of several workers, after a preview of the changes', async ({ page }) => {
   await openWorkers(page);
   await selectWorkers(page, 'alpha', 'gamma');
   await button(bulkBar(page), 'Labels…').click();
@@ -213,7 +215,7 @@ test('adds and removes labels of several workers, and shows the changes before i
   expect((await findWorker('beta'))?.admin_labels).toEqual({ site: 'berlin' });
 });
 
-test("shows each GPU of a worker with bars on the worker's own page", async ({ page }) => {
+test('shows each GPU of a worker with bars on the page of the worker', async ({ page }) => {
   await signIn(page, orchestrator);
   await page.goto(`${orchestrator.url}/workers/${workerIds.get('beta')}`);
   const table = page.getByRole('table', { name: 'GPUs of beta' });

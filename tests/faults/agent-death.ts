@@ -4,7 +4,7 @@ import type { FaultFleet, Rig } from './fault-fleet.ts';
 import type { Scenario } from './scenario.ts';
 import { expectEndOnOtherRig, expectUninterruptedEnd, eventsOf, expectStopOrder } from './steps.ts';
 
-/** Starts a job on a rig. Returns the pid of its trainer. */
+/** Starts a server, a rig and a job. Returns the rig, the job and the pid of its trainer. */
 async function startJob(fleet: FaultFleet) {
   await fleet.server.start();
   const rig = await fleet.startRig('rig-1');
@@ -34,7 +34,7 @@ export const agentDeaths: readonly Scenario[] = [
   },
   {
     id: 'F8',
-    title: 'reports from disk how the trainer ended while the agent was dead',
+    title: 'reports after a restart of the agent that the trainer completed while the agent was dead',
     quick: false,
     async run(fleet) {
       const { rig, job, pid } = await startJob(fleet);
@@ -47,7 +47,7 @@ export const agentDeaths: readonly Scenario[] = [
   },
   {
     id: 'F8',
-    title: 'retries the job immediately after agent and trainer were killed together',
+    title: 'retries the job immediately when the agent returns after agent and trainer were killed together',
     quick: false,
     async run(fleet) {
       const { rig, job, pid } = await startJob(fleet);

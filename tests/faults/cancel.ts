@@ -7,7 +7,7 @@ import type { Scenario } from './scenario.ts';
 import { reportsOf } from './steps.ts';
 
 const graceMs = (heartbeatTimeoutS * 1_000) / 4;
-/** Additional time for the network, for the check that the process group has ended, and for a busy machine. */
+/** Additional time in ms for the network, for the check that the process group has ended, and for a busy machine. */
 const marginMs = 2_000;
 
 const cancel = ({ admin }: FaultFleet, job: FleetJob) => admin.call('POST', `/api/queue/${job.id}/cancel`);
@@ -70,7 +70,7 @@ export const cancels: readonly Scenario[] = [
   },
   {
     id: 'F16',
-    title: 'kills a trainer that ignores SIGTERM and all its descendants within the grace period',
+    title: 'kills a trainer that ignores SIGTERM and all its descendants at the end of the grace period',
     quick: true,
     async run(fleet) {
       await fleet.server.start();

@@ -4,13 +4,13 @@ import { createControlledFailpoint } from './controlled-failpoint.ts';
 import { waitForHeartbeats, expectUninterruptedEnd } from './steps.ts';
 
 const hourMs = 3_600_000;
-/** Jumps forwards first, because after a jumpMs backwards deadlines may not be reached within the test. */
+/** The forward jump comes first. After a backward jump, deadlines may not be reached within the test. */
 const jumpsMs = [hourMs, -hourMs, 10 * 365.25 * 24 * hourMs];
 
 export const clocks: readonly Scenario[] = [
   {
     id: 'F20',
-    title: 'changes no status when the clocks of orchestrator and agents jumpMs by +1 h, -1 h and +10 years',
+    title: 'changes no status when the clocks of orchestrator and agents jump by +1 h, -1 h and +10 years',
     quick: false,
     async run(fleet) {
       const clock = createControlledFailpoint(
@@ -24,7 +24,7 @@ export const clocks: readonly Scenario[] = [
       const job = await fleet.submit({}, { on: busy, timeout_s: 600 });
       const pid = await fleet.waitForTrainer(job);
       await fleet.events.job(job.id, 'job.running');
-      // With a pending job, the code for waiting times runs too.
+      // A pending job makes the server compute waiting times too.
       const pendingJob = await fleet.submit({}, { worker_labels: { rig: 'no-such-rig' } });
       await fleet.events.job(pendingJob.id, 'job.submitted');
       const from = fleet.events.events.length;

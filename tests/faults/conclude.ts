@@ -15,13 +15,13 @@ const List = z.looseObject({
 const finalStatuses = new Set(['completed', 'failed', 'cancelled']);
 
 /**
- * Judges a scenario after its faults. Gives the fleet time to recover, disconnects all clients, stops the server in an
- * orderly way, and checks the invariants.
+ * Checks the invariants after the faults of a scenario. Before that, gives the fleet time to recover, disconnects all clients and
+ * stops the server in an orderly way.
  */
 export async function conclude(fleet: FaultFleet): Promise<Judgement> {
   const { server, events, trainers } = fleet;
   const { statuses, lastSeq } = await waitUntilAllEnded(fleet);
-  // If a trainer still runs after that time, an invariant reports it.
+  // On a timeout, continue: an invariant reports trainers that still run.
   await eventually('the end of all trainers', () => livingTrainers(fleet).length === 0, 10_000).catch(
     () => {},
   );
@@ -64,7 +64,7 @@ export async function conclude(fleet: FaultFleet): Promise<Judgement> {
   return { held, broken: [...broken, ...badExit] };
 }
 
-/** Waits until all jobs have ended. Returns their statuses, also when the time is up. */
+/** Waits until all jobs have ended, for at most 30 s after the call. Returns their statuses in any case. */
 async function waitUntilAllEnded(
   fleet: FaultFleet,
 ): Promise<{ readonly statuses: ReadonlyMap<string, string>; readonly lastSeq: number }> {
@@ -95,15 +95,15 @@ async function listJobs({
   }
 }
 
-/** Returns live trainers and their descendants: all processes that have written to the trainers' record. */
+/** Returns the pids of live trainers and their descendants, which are all processes that wrote to the trainers' record. */
 const livingTrainers = ({ trainers, folder }: FaultFleet): readonly number[] => {
   const trainerPids = new Set(trainers.lines().map(({ pid }) => pid));
-  // The system may have given the pid of an ended trainer to a process outside of the fleet.
+  // The system may have reused the pid of an ended trainer for a process outside of the fleet.
   const fleetPids = new Set(processesOf(folder));
   return [...trainerPids].filter(pid => fleetPids.has(pid) && isAlive(pid));
 };
 
-/** Makes each call of a worker with each replaced token. */
+/** Makes each API call of workers with each replaced token. Returns the statuses of the responses. */
 async function tryOldTokens({ records, server }: FaultFleet): Promise<Evidence['oldTokens']> {
   const attempts = records.oldTokens.flatMap(({ workerId, token }) => {
     const calls: readonly (readonly [string, string, object | null])[] = [
@@ -134,7 +134,7 @@ const tokenFilesOf = ({ rigs }: FaultFleet): readonly string[] => [
   ...rigs.map(rig => `token-${rig.name}`),
 ];
 
-/** Returns all texts that users or other programs can read: logs, events, arguments, responses to workers. */
+/** Returns all texts that users or other programs can read (logs, events, arguments, responses to workers), by description. */
 function openTextsOf({ server, rigs, events, records }: FaultFleet): ReadonlyMap<string, string> {
   const responses = rigs.flatMap(rig => rig.proxy.log.map(({ answer }) => JSON.stringify(answer)));
   return new Map([
@@ -148,7 +148,7 @@ function openTextsOf({ server, rigs, events, records }: FaultFleet): ReadonlyMap
 
 const listPaths = ['/api/queue?limit=500', '/api/admin/workers', '/api/audit?limit=500'];
 
-/** Returns the responses of the API that list jobs, workers and audit rows, by a description. */
+/** Returns the API's lists of jobs, workers and audit rows as JSON, by description. */
 async function readLists({ admin }: FaultFleet): Promise<ReadonlyMap<string, string>> {
   const responses = new Map<string, string>();
   for (const path of listPaths) {

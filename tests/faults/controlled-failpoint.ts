@@ -4,10 +4,10 @@ import { type Failpoint, failpoint, failpointLine, orderSignal } from '../suppor
 import type { Program } from '../support/processes.ts';
 import type { FaultFleet } from './fault-fleet.ts';
 
-/** A failpoint that accepts orders while its program runs. */
+/** A failpoint that executes orders of the test while its program runs. */
 export interface ControlledFailpoint {
   readonly failpoint: Failpoint;
-  /** Sends an order. Resolves when the program has logged that it executed the order. */
+  /** Sends an order to a program. Resolves when the program has logged that it executed the order. */
   sendOrder(order: string, program: Pick<Program, 'kill' | 'waitForLine'>): Promise<void>;
 }
 

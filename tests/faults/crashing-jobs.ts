@@ -8,7 +8,7 @@ import { eventsOf } from './steps.ts';
 /** All programs run this many times faster, because the scenario includes waits of up to ten minutes. */
 const speedup = 20;
 const accelerated = failpoint(new URL('../support/failpoint-haste.ts', import.meta.url), String(speedup));
-/** Heartbeat timeout in accelerated seconds: 8 s of real time. */
+/** Heartbeat timeout in accelerated seconds, which is 8 s of real time. */
 const acceleratedTimeoutS = 160;
 
 const Quarantined = z.looseObject({ quarantine: z.looseObject({}).nullable() });
@@ -18,7 +18,7 @@ const isQuarantined = async ({ admin }: FaultFleet, id: string): Promise<boolean
 export const crashingJobs: readonly Scenario[] = [
   {
     id: 'F26',
-    title: 'fails a job that crashes every trainer after its retries, and quarantines no worker',
+    title: 'fails a job whose trainer crashes in every attempt, and quarantines no worker',
     quick: false,
     async run(fleet) {
       await fleet.server.start({

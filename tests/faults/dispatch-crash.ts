@@ -61,7 +61,8 @@ export const dispatchCrashes: readonly Scenario[] = [
   },
   {
     id: 'F2',
-    title: 'offers the same attempt again when the orchestrator dies between the dispatch and its frame',
+    title:
+      'offers the same attempt again when the orchestrator dies after committing the dispatch, before sending it',
     quick: true,
     async run(fleet) {
       const { server } = fleet;

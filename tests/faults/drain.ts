@@ -7,8 +7,8 @@ import type { Scenario } from './scenario.ts';
 const workerCount = 4;
 
 /**
- * Submits a job and drains a worker at the same moment. In either order, the worker keeps draining and gets no offer
- * after the drain.
+ * Submits a job and drains its worker at the same time; `number` decides which call is sent first. Expects that the worker keeps
+ * draining, and that the job completes after the undrain at the latest.
  */
 async function runRace(fleet: FaultFleet, worker: LightWorker, number: number): Promise<void> {
   const { admin, events } = fleet;
@@ -58,7 +58,7 @@ const raceCount = 500;
 export const drains: readonly Scenario[] = [
   {
     id: 'F17',
-    title: `sends no offer after a drain in ${raceCount} races against a dispatch, and keeps the worker draining`,
+    title: `keeps a worker draining in ${raceCount} races between its drain and a dispatch, and completes each job`,
     quick: false,
     run: fleet => runRaces(fleet, raceCount),
   },

@@ -35,23 +35,22 @@ export interface FaultFleet {
   createRig(name: string): Promise<Rig>;
   /** Creates a proxy that closes with the fleet. */
   openProxy(): Promise<ChaosProxy>;
-  /**
-   * Submits a job. Its trainer runs until `finish`, unless the config says otherwise. `on`: the rig that must run it.
-   */
+  /** Submits a job. The trainer runs until `finish`, unless the config has `run_ms`. `on`: the rig that must run the job. */
   submit(config?: StubConfig, options?: SubmitOptions): Promise<FleetJob>;
-  /** Records a job that was accepted by a call outside `submit`. */
+  /** Records a job that the server accepted in a call other than `submit`. */
   recordAccepted(id: string): void;
   /** Resolves with the pid of the job's trainer after its first output. */
   waitForTrainer(job: FleetJob): Promise<number>;
   /**
-   * Rotates the token of a worker. After the response, the old token must be invalid. No agent receives the new one.
+   * Rotates the token of a worker and returns the new token, which no agent receives. An invariant then checks that the server
+   * rejects the old token.
    */
   rotate(rig: Rig, body?: object): Promise<string>;
-  /** Allows two live trainers of this job, because its worker is unreachable for longer than the takeover time. */
+  /** Allows two live trainers of this job. For scenarios in which a worker is unreachable for longer than the takeover time. */
   allowOverlap(job: FleetJob): void;
-  /** Registers how to disconnect a client that is no process of the fleet. It is called once. */
+  /** Registers a function that disconnects a client inside the test's process. `disconnectAll` calls it once. */
   onDisconnect(disconnect: () => void): void;
-  /** Kills and disconnects all clients, so that none of them can tell the server. */
+  /** Kills or disconnects all clients without an orderly goodbye to the server. */
   disconnectAll(): void;
   readonly records: FleetRecords;
   close(): Promise<void>;
@@ -99,7 +98,7 @@ export async function openFaultFleet(): Promise<FaultFleet> {
     ),
     records,
   );
-  /** Returns null until the server has written its first line. */
+  /** Returns the server's URL; null until the server has logged its first line. */
   const urlAfterStart = (): string | null => (server.lines().length === 0 ? null : server.url);
   const events = startStreamRecord({ url: urlAfterStart, token: () => server.adminToken });
   const trainers = createTrainerRecord(join(folder, 'trainers.jsonl'));
@@ -194,7 +193,7 @@ interface WritableRecords {
   readonly secrets: Map<string, string>;
 }
 
-/** Makes the same calls, and records the tokens of created workers and the ids of accepted jobs. */
+/** Wraps the calls: records the tokens of created workers and the ids of accepted jobs. */
 const withRecords = (calls: AdminCalls, records: WritableRecords): AdminCalls => ({
   ...calls,
   async createWorker(name, fields) {

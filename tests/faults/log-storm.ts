@@ -8,7 +8,7 @@ import type { Scenario } from './scenario.ts';
 import { eventsOf, expectUninterruptedEnd, waitForHeartbeats } from './steps.ts';
 
 const mib = 1_048_576;
-/** Maximum growth of the memory of each process that handles output. The output is much larger. */
+/** Maximum growth of the memory of each process that handles output. It is independent of the size of the output. */
 const allowanceMib = 160;
 /** Maximum size of a log on the rig: two files of 32 MiB, and the ends of their last lines. */
 const maxLogMib = 65;

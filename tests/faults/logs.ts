@@ -2,7 +2,7 @@ import { copyFileSync, existsSync, mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { FaultFleet } from './fault-fleet.ts';
 
-/** Returns the last events and the last output of each program, for the first look at a failure. */
+/** Returns the last events, trainers and log lines of each program as text, for the message of a failure. */
 export function describeLastOutput({ events, server, rigs, trainers }: FaultFleet): string {
   const lastEvents = events.events.slice(-40).map(event => {
     const subject = event.job_id ?? event.worker_id ?? '';
@@ -30,7 +30,7 @@ export function describeLastOutput({ events, server, rigs, trainers }: FaultFlee
   ].join('\n');
 }
 
-/** Saves all output and records for debugging, but no tokens. */
+/** Saves the failure and all output and records in a folder, for debugging. Leaves out tokens. */
 export function keepLogs(fleet: FaultFleet, failure: string, folder: string): void {
   const { events, server, rigs, trainers } = fleet;
   mkdirSync(folder, { recursive: true, mode: 0o700 });

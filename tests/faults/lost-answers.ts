@@ -28,7 +28,7 @@ export const lostAnswers: readonly Scenario[] = [
   {
     id: 'F13',
     title:
-      'completes a job once when the response is lost, the orchestrator is killed, and the agent repeats its report',
+      'completes a job once when the response to its final report is lost and the orchestrator is killed',
     quick: false,
     async run(fleet) {
       const { server, events } = fleet;
@@ -42,8 +42,8 @@ export const lostAnswers: readonly Scenario[] = [
       await rig.proxy.waitFor('the answer', () => reportsOf(rig, job, 'completed')[0]?.answer);
       await server.killAndWait();
       assert.equal(readStored(server.databaseFile).jobs.get(job.id), 'completed');
-      // The responses to these calls would tell the agent that the job has ended, and it would not repeat the final report.
-      // So drop them too.
+      // Drop these calls too. Their responses would tell the agent that the job has ended, so the agent would not repeat the
+      // final report.
       const removeRules = ['/register', '/heartbeat'].map(call => rig.proxy.rule({ call, action: 'reset' }));
       await server.start();
       allowReports();
@@ -61,7 +61,7 @@ export const lostAnswers: readonly Scenario[] = [
   },
   {
     id: 'F14',
-    title: 'ignores replays of every POST of the agent, also during its next job',
+    title: 'changes no status when every POST of the agent is replayed, even during its next job',
     quick: false,
     async run(fleet) {
       await fleet.server.start();
@@ -85,7 +85,7 @@ export const lostAnswers: readonly Scenario[] = [
         const description = `${call.text} replayed: ${JSON.stringify(body)}`;
         if (call.path.endsWith('/status'))
           assert.equal(status, fieldOf(call.body, 'status') === 'completed' ? 200 : 409, description);
-        // Logs and points are already stored. The response contains the stored position, and nothing is stored twice.
+        // The server has already stored these logs and points, so the response contains the stored position.
         if (/\/(?:logs|metrics)$/.test(call.path))
           assert.deepEqual(
             [status, fieldOf(body, 'next')],

@@ -12,14 +12,14 @@ const mib = 1_048_576;
 const readerCount = 50;
 /** Limit of the data that the orchestrator buffers for one reader. */
 const bufferMib = 1;
-/** Allowance for the other memory of the orchestrator. */
+/** Maximum growth of the orchestrator's other memory. */
 const allowanceMib = 200;
-/** Sockets of calls, and of the stream of the test itself, that may be open during a measurement. */
+/** Maximum number of sockets of API calls and of the test's own event stream during a measurement. */
 const otherSockets = 3;
 
 /**
- * Opens the event stream and reads nothing. A reader that does not read cannot notice that it is disconnected, so the test
- * counts the sockets of the orchestrator.
+ * Opens the event stream and reads nothing. Such a client does not notice that the server disconnects it, so the test counts the
+ * sockets of the orchestrator.
  */
 async function openStalledReader({ server, onDisconnect }: FaultFleet): Promise<void> {
   const request = http.get(new URL('/api/events', server.url), {
@@ -59,7 +59,7 @@ const socketsOf = ({ server }: FaultFleet): number =>
 
 const slowReaders: Scenario = {
   id: 'F24',
-  title: `disconnects ${readerCount} stalled event readers and a stalled worker, bounds memory, and serves the others`,
+  title: `disconnects ${readerCount} stalled event readers, bounds memory, and completes the jobs of an active worker`,
   quick: false,
   limitMs: 180_000,
   async run(fleet) {
@@ -86,7 +86,7 @@ const slowReaders: Scenario = {
       maxMemory = Math.max(maxMemory, memoryOf(fleet.server.pid));
     }, 100);
     fleet.onDisconnect(() => clearInterval(timer));
-    // Each event contains the worker's labels, so it is long. Continue until all stalled readers are disconnected.
+    // Each event contains the worker's many labels, so it fills the buffers soon. Continue until no stalled reader is connected.
     for (let round = 0; round < 200 && connectedReaders() > 0; round += 1) {
       await sendLongEvents();
       const job = await fleet.submit({}, { worker_labels: { rig: 'active' } });
@@ -103,18 +103,18 @@ const slowReaders: Scenario = {
 
 const workerCount = 1_000;
 const jobCount = 20;
-/** With the shorter timeout of other scenarios, a thousand workers would send a thousand heartbeats per second. */
+/** With the 4 s of other scenarios, a thousand workers would send a thousand heartbeats per second. */
 const longTimeoutS = 24;
 /** Workers send a heartbeat four times per timeout. */
 const heartbeatMs = (longTimeoutS * 1_000) / 4;
 
 interface Member {
   readonly worker: LightWorker;
-  /** The worker's current job; null when it has none. */
+  /** The worker's current job; null when idle. */
   job: { readonly id: string; readonly attempt: string } | null;
 }
 
-/** Sends heartbeats, and reconnects when the stream is lost, until the signal aborts. */
+/** Sends heartbeats, and reconnects a lost stream, until the signal aborts. */
 async function keepConnected(member: Member, signal: AbortSignal): Promise<void> {
   const { worker } = member;
   let nextHeartbeat = performance.now() + Math.random() * heartbeatMs;
@@ -140,7 +140,7 @@ async function reconnect(worker: LightWorker, fields: object, signal: AbortSigna
   await worker.openStream();
 }
 
-/** Connects a worker that runs the first job it is offered, without completing it. */
+/** Connects a worker that reports its first job as running, and never completes the job by itself. */
 async function connectMember(fleet: FaultFleet, agent: http.Agent, number: number): Promise<Member> {
   const { id, token } = await fleet.admin.createWorker(`light-${number}`);
   const member: Member = {

@@ -13,7 +13,7 @@ import {
   reportsOf,
 } from './steps.ts';
 
-/** Starts two rigs; one runs a job and the other one is idle. */
+/** Starts two rigs. `rig` runs the job, `other` is idle. */
 async function startTwoRigs(fleet: FaultFleet) {
   await fleet.server.start();
   const rig = await fleet.startRig('rig-1');
@@ -27,7 +27,7 @@ async function startTwoRigs(fleet: FaultFleet) {
 export const partitions: readonly Scenario[] = [
   {
     id: 'F10',
-    title: 'continues the job after a partition that ends before the takeover and keeps the connections',
+    title: 'continues the job after a partition that delays all data and ends before the takeover',
     quick: false,
     async run(fleet) {
       const { rig, job, pid } = await startTwoRigs(fleet);
@@ -95,14 +95,14 @@ export const partitions: readonly Scenario[] = [
         const other = await fleet.startRig('rig-2');
         if (fault === 'blackhole') rig.proxy.blackhole();
         else rig.signal('SIGSTOP');
-        // The invariant I12 checks that the two trainers do not overlap.
+        // Invariant I12 checks that the two trainers do not overlap.
         await expectEndOnOtherRig(fleet, job, other);
         await untilDead(pid);
         const from = fleet.events.events.length;
         if (fault === 'blackhole') await rig.proxy.heal();
         else rig.signal('SIGCONT');
         await waitForHeartbeats(rig, 2);
-        // After the partition, queued data may break the stream once more.
+        // Data that was queued during the fault may break the stream once more.
         const isIdle = (event: EventLine): boolean =>
           event.worker_id === rig.id && event.worker?.status === 'idle';
         await fleet.events.event('the rig is idle again', isIdle, from);

@@ -6,7 +6,7 @@ import type { Scenario } from './scenario.ts';
 
 const agentCount = 10;
 
-/** Starts SimpleTuner's published agents, which behave as docs/internals/worker-contract.md, section 3 describes. */
+/** Starts ten simulations of SimpleTuner's published agent (docs/internals/worker-contract.md, section 3). */
 async function startFleet(fleet: FaultFleet, trainer: V1Trainer): Promise<readonly V1Agent[]> {
   const { server, admin, events } = fleet;
   await server.start();
@@ -30,7 +30,7 @@ async function startFleet(fleet: FaultFleet, trainer: V1Trainer): Promise<readon
 }
 
 /**
- * Expects that the job ends with this status without a failed attempt. The orchestrator may have withdrawn an offer
+ * Expects that the job ends with this status, and that all earlier attempts were withdrawn. The orchestrator withdraws offers
  * that the agent dropped.
  */
 async function expectStatusAtEnd(fleet: FaultFleet, id: string, status: string): Promise<void> {
@@ -48,10 +48,7 @@ async function expectStatusAtEnd(fleet: FaultFleet, id: string, status: string):
   );
 }
 
-/**
- * A trainer that prints every 30 ms until it is stopped, because the agent handles commands only while its trainer
- * prints.
- */
+/** A trainer that prints every 30 ms until it is stopped. The published agent handles commands only while its trainer prints. */
 const printingTrainer: V1Trainer = job => {
   const run = createManualRun(job);
   const timer = setInterval(() => (run.exitCode() === null ? run.print('step') : clearInterval(timer)), 30);
@@ -65,7 +62,7 @@ const isLong = (config: unknown): boolean =>
 
 const afterCompletion = (count: number): Scenario => ({
   id: 'F15',
-  title: `loses or fails none of ${count} jobs dispatched to published agents right after a completion`,
+  title: `completes all ${count} jobs that published agents get right after completing another job`,
   quick: false,
   async run(fleet) {
     await startFleet(fleet, shortTrainer);
@@ -78,7 +75,7 @@ export const publishedAgents: readonly Scenario[] = [
   afterCompletion(200),
   {
     id: 'F15',
-    title: 'loses or fails none of 100 jobs dispatched to published agents right after a cancel',
+    title: 'completes all 100 jobs that published agents get right after a cancelled job',
     quick: false,
     async run(fleet) {
       const agents = await startFleet(fleet, job =>

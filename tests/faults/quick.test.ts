@@ -6,14 +6,14 @@ import { scenarios } from './scenarios.ts';
 
 const quickScenarios = scenarios.filter(scenario => scenario.quick);
 
-/** Kills processes and removes folders that a scenario has left. */
+/** Kills the processes and removes the folders that a scenario left behind. */
 let reap = (): void => {};
 beforeAll(() => {
   reap = reapAtEnd(`${tmpdir()}/trainyard-faults-`);
 });
 afterAll(() => reap());
 
-/** Runs only the quick scenarios. The others take minutes: `npm run faults`. */
+/** Runs only the quick scenarios. All scenarios take minutes: `npm run faults`. */
 describe.concurrent('faults on real processes', () => {
   test.each(quickScenarios.map(scenario => [`${scenario.id}: ${scenario.title}`, scenario] as const))(
     '%s',

@@ -16,7 +16,9 @@ const heartbeatTimeoutMs = heartbeatTimeoutS * 1_000;
 const rigNames = (count: number): readonly string[] =>
   Array.from({ length: count }, (_, index) => `rig-${index + 1}`);
 
-/** Kills the server while five jobs train, and starts it again after `downMs`. */
+/**
+ * Kills the server while five jobs train, and restarts it after `downMs`. Expects that all jobs continue in the same trainers.
+ */
 async function expectAllResumed(fleet: FaultFleet, downMs: number): Promise<void> {
   const { server, events } = fleet;
   await server.start();
@@ -53,12 +55,12 @@ export const restarts: readonly Scenario[] = [
       const { server, events, trainers, admin } = fleet;
       await server.start();
       await Promise.all(rigNames(rigCount).map(name => fleet.startRig(name)));
-      // Together, the jobs take as long as all kills, so the last jobs end after the last kill.
+      // All jobs together take as long as all kills, so the last jobs end after the last kill.
       const meanMs = (killCount * killIntervalMs * rigCount) / jobCount;
       const runTimes = Array.from({ length: jobCount }, (_, index) => meanMs * (0.5 + (index % 10) / 10));
       await Promise.all(runTimes.map(runMs => fleet.submit({ run_ms: runMs })));
       for (let count = 0; count < killCount; count += 1) {
-        // Kills at fixed intervals are the fault under test, so a fixed pause is right here.
+        // A fixed pause is right here, because kills at fixed intervals are the fault under test.
         await pause(killIntervalMs);
         await server.killAndWait();
         await server.start();
@@ -98,7 +100,7 @@ export const restarts: readonly Scenario[] = [
       const job = await fleet.submit({}, { on: busy });
       const pid = await fleet.waitForTrainer(job);
       await events.job(job.id, 'job.running');
-      // Hold back the calls, so that the server does not find them waiting right after its pause.
+      // Hold the agents' calls back. Otherwise, the server would find waiting heartbeats right after its pause.
       busy.proxy.stall('up');
       idle.proxy.stall('up');
       server.kill('SIGSTOP');

@@ -5,7 +5,7 @@ import type { Failpoint } from '../support/failpoint.ts';
 import { signal } from '../support/own-processes.ts';
 import { type Program, root, startProgram } from '../support/processes.ts';
 
-/** A machine with an agent. The agent connects to the orchestrator only through a proxy of its own. */
+/** A simulated machine with an agent. The agent reaches the orchestrator only through the rig's own proxy. */
 export interface Rig {
   /** The worker's id. */
   readonly id: string;
@@ -15,24 +15,24 @@ export interface Rig {
   token: string;
   readonly tokenFile: string;
   readonly stateHome: string;
-  /** The agent's process that was started last. */
+  /** The newest process of the agent. */
   readonly agent: Program;
-  /** The log lines of all its agents. */
+  /** The log lines of all agents that ran on this rig. */
   lines(): readonly string[];
-  /** Starts an agent, and does not wait for its connection. */
+  /** Starts an agent without waiting for its connection. */
   start(options?: AgentOptions): Program;
   /** Sends a signal to the agent, but not to its guard or trainer. */
   signal(name: NodeJS.Signals): void;
-  /** Kills the agent alone, and waits for its end. */
+  /** Kills only the agent, and waits for its end. */
   kill(): Promise<void>;
 }
 
 export interface AgentOptions {
-  /** `file`: the token is in a file that can be replaced. `environment`: it is in a variable. */
+  /** `file`: the agent reads the token from a file that the test can replace. `environment`: from an environment variable. */
   readonly tokenFrom?: 'file' | 'environment';
   readonly persistent?: boolean;
   readonly failpoint?: Failpoint;
-  /** State folder and proxy of a second machine that uses the token of the same worker. */
+  /** State folder and proxy of a second machine that runs an agent with the same token. */
   readonly stateHome?: string;
   readonly via?: ChaosProxy;
 }

@@ -7,7 +7,7 @@ import type { FaultFleet, Rig } from './fault-fleet.ts';
 import type { Scenario } from './scenario.ts';
 import { waitForHeartbeats, expectUninterruptedEnd, eventsOf } from './steps.ts';
 
-/** The orchestrator must close the stream within this time. */
+/** Maximum time until the orchestrator closes the stream after a rotation. */
 const maxCloseMs = 500;
 
 async function startJob(fleet: FaultFleet, tokenFrom: 'file' | 'environment') {
@@ -26,7 +26,7 @@ const waitUntilStreamCloses = (rig: Rig): Promise<true> =>
     maxCloseMs,
   );
 
-/** Starts a published agent in this process, with a running job. It connects through the rig's proxy. */
+/** Starts a published agent with a running job in this process. The agent connects through the rig's proxy. */
 async function startPublishedAgent(fleet: FaultFleet) {
   await fleet.server.start();
   const rig = await fleet.createRig('host-1');
@@ -62,7 +62,7 @@ export const rotations: readonly Scenario[] = [
   {
     id: 'F18',
     title:
-      'exits with 3 when the token is rotated without a token file, and the next agent adopts the trainer',
+      'exits the agent with 3 when its token is rotated without a token file, and the next agent adopts the trainer',
     quick: false,
     async run(fleet) {
       const { rig, job, pid } = await startJob(fleet, 'environment');
@@ -114,7 +114,7 @@ export const rotations: readonly Scenario[] = [
   {
     id: 'F19',
     title:
-      'rejects a second agent with the same token with 409 and an alert, and does not disturb the first one',
+      'rejects a second agent with the same token with 409 and an event, and does not disturb the first agent',
     quick: true,
     async run(fleet) {
       const { rig, job, pid } = await startJob(fleet, 'file');

@@ -5,9 +5,9 @@ import { keepLogs, describeLastOutput } from './logs.ts';
 
 export interface ScenarioResult {
   readonly scenario: Scenario;
-  /** Duration of the scenario. */
+  /** Duration of the scenario in ms. */
   readonly ms: number;
-  /** Invariants that had something to check and hold. */
+  /** Invariants that hold. An invariant without anything to check is not listed. */
   readonly held: readonly string[];
   /** Why the scenario failed, with the last output of all programs; null when it passed. */
   readonly failure: string | null;
@@ -16,8 +16,8 @@ export interface ScenarioResult {
 const defaultLimitMs = 60_000;
 
 /**
- * Runs a scenario with a new fleet. Checks its own conditions and the invariants. After a failure, saves all output and
- * files in `logs`, if that is given. Never throws.
+ * Runs a scenario with a new fleet, and checks its conditions and the invariants. After a failure, saves all output and files in
+ * the folder `logs`, unless it is null. Never throws because of a failed scenario.
  */
 export async function runScenario(scenario: Scenario, logs: string | null = null): Promise<ScenarioResult> {
   const startedAt = performance.now();

@@ -15,7 +15,7 @@ import { type ScenarioResult, runScenario } from './run-scenario.ts';
 import type { Scenario } from './scenario.ts';
 import { scenarios } from './scenarios.ts';
 
-/** Logs stay in this folder after the run. All other files are removed. */
+/** The logs of failed scenarios stay in this folder. The run removes all other files. */
 const logParent = tmpdir();
 const exitCodes = { held: 0, failed: 1, usage: 2, interrupted: 130 } as const;
 
@@ -58,7 +58,7 @@ function parseOptions(): RunOptions | null {
   return { scenarios: selected, times, jobs };
 }
 
-/** Runs all scenarios in rounds, so that a rare failure is found early. */
+/** Runs all scenarios once per round, so that each one has run before the first repetition. */
 async function runAll(
   { scenarios: selected, times, jobs }: RunOptions,
   logs: string,
@@ -130,7 +130,7 @@ reapAtEnd(folder);
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
   process.on(signal, () => process.exit(exitCodes.interrupted));
 }
-// Calls of an aborted scenario may fail later. The other scenarios continue, but the run does not succeed.
+// Calls of an aborted scenario may fail after its end. The other scenarios continue, but the run exits with 1.
 let lateErrors = 0;
 process.on('unhandledRejection', cause => {
   lateErrors += 1;

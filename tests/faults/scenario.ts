@@ -1,12 +1,12 @@
 import type { FaultFleet } from './fault-fleet.ts';
 
-/** A fault with the conditions that must hold. After each scenario, the invariants are checked too. */
+/** A fault, and the conditions that must hold. The invariants are checked after each scenario too. */
 export interface Scenario {
-  /** Number of the fault in the catalogue. Several scenarios may have the same one. */
+  /** Number of the fault in docs/internals/faults.md. Several scenarios may test the same fault. */
   readonly id: `F${number}`;
   /** The fault and the expected result, in one line. */
   readonly title: string;
-  /** True when `npm run test:all` runs it. There are few such scenarios, each of a few seconds. */
+  /** True when `npm run test:all` runs the scenario. Only a few scenarios that take seconds are quick. */
   readonly quick: boolean;
   /** Maximum duration; 60 s by default. */
   readonly limitMs?: number;

@@ -15,7 +15,7 @@ import type { Scenario } from './scenario.ts';
 import { storageFaults } from './storage.ts';
 import { streamBreaks } from './stream-break.ts';
 
-/** All scenarios, in the order of the catalogue. */
+/** All scenarios, in the order of the faults in docs/internals/faults.md. */
 export const scenarios: readonly Scenario[] = [
   ...dispatchCrashes,
   ...restarts,

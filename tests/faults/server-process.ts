@@ -16,7 +16,7 @@ export interface StartOptions {
   readonly args?: readonly string[];
 }
 
-/** The orchestrator under test. Its processes run one after the other, and use the same folder and port. */
+/** The orchestrator under test: a series of processes that use the same folder and port, one at a time. */
 export interface ServerProcess {
   readonly url: string;
   readonly dataDir: string;
@@ -25,25 +25,25 @@ export interface ServerProcess {
   readonly pid: number;
   /** Returns true if the process with this pid was started by `start` or `launch`. */
   isOwn(pid: number): boolean;
-  /** The log lines of all its processes. */
+  /** The log lines of all processes so far. */
   lines(): readonly string[];
-  /** Starts a process. Resolves when it accepts calls; throws with its output when it ends instead. */
+  /** Starts a process. Resolves when the process accepts calls. Throws with the output of the process when it ends before. */
   start(options?: StartOptions): Promise<void>;
-  /** Starts a process, and does not wait until it accepts calls. */
+  /** Starts a process without waiting until it accepts calls. */
   launch(options?: StartOptions): Program;
   /** Starts another orchestrator process on the same folder. */
   startOnSameFolder(): Program;
   /** Kills the process with SIGKILL, and waits for its end. */
   killAndWait(): Promise<void>;
-  /** Resolves when the process has ended by itself. */
+  /** Resolves with the exit of the newest process when it has ended. */
   ended(): Program['exited'];
   /** Resolves with the next line of the newest process that matches a pattern. */
   readonly waitForLine: Program['waitForLine'];
   /** Sends a signal to the newest process. */
   readonly kill: Program['kill'];
-  /** Resources that the first process uses before any call. */
+  /** Resources of the first process before any call. Throws when no process has been ready. */
   readonly baseline: Resources;
-  /** Measures the baseline, unless that was done before. `start` calls it. */
+  /** Measures the baseline, unless it is already measured. `start` calls this; callers of `launch` must call it. */
   measureBaseline(): void;
   resources(): Resources;
 }
@@ -146,8 +146,8 @@ export async function reservePort(): Promise<number> {
 const connectionLimitMs = 10_000;
 
 /**
- * Waits until the descriptors of closed connections are closed. Returns the resources of the same measurement, because
- * in the next one a folder may be open for a sync.
+ * Waits until the server has closed the descriptors of ended connections. Returns the resources of the last measurement, because
+ * a further measurement could count a folder that is open for a sync.
  */
 export async function waitForClosedConnections(server: ServerProcess): Promise<Resources> {
   let resources = server.resources();
@@ -155,7 +155,7 @@ export async function waitForClosedConnections(server: ServerProcess): Promise<R
     resources = server.resources();
     return resources.descriptors.length <= server.baseline.descriptors.length;
   };
-  // If connections stay open, the caller reports the remaining descriptors.
+  // On a timeout, continue: the caller reports the remaining descriptors.
   await eventually('the end of all connections', areClosed, connectionLimitMs).catch(() => {});
   return resources;
 }

@@ -3,7 +3,7 @@ import type { HttpExchange } from '../support/chaos-proxy.ts';
 import { untilDead } from '../support/own-processes.ts';
 import type { FaultFleet, FleetJob, Rig } from './fault-fleet.ts';
 
-/** Returns a field of received data; undefined when there is none of that name. */
+/** Returns a field of a received JSON value; undefined when the value has no such field. */
 export function fieldOf(value: unknown, name: string): unknown {
   return typeof value === 'object' && value !== null ? Reflect.get(value, name) : undefined;
 }
@@ -11,7 +11,7 @@ export function fieldOf(value: unknown, name: string): unknown {
 const countHeartbeats = (rig: Rig): number =>
   rig.proxy.calls('POST /api/workers/heartbeat').filter(({ answer }) => answer?.status === 200).length;
 
-/** Waits for this number of further successful heartbeats, so that a delayed error would occur. */
+/** Waits for this number of further successful heartbeats. Gives delayed errors time to occur. */
 export async function waitForHeartbeats(rig: Rig, count: number): Promise<void> {
   const total = countHeartbeats(rig) + count;
   await rig.proxy.waitFor(`${count} heartbeats of ${rig.name}`, () => countHeartbeats(rig) >= total);
@@ -21,14 +21,14 @@ export async function waitForHeartbeats(rig: Rig, count: number): Promise<void> 
 export const reportsOf = (rig: Rig, job: FleetJob, status: string): readonly HttpExchange[] =>
   rig.proxy.calls(`/job/${job.id}/status`).filter(({ body }) => fieldOf(body, 'status') === status);
 
-/** Expects that the job completes in its first attempt, with this one trainer and without other workers. */
+/** Ends the trainer, and expects that the job completes in its first attempt with only this trainer. */
 export async function expectUninterruptedEnd(fleet: FaultFleet, job: FleetJob, pid: number): Promise<void> {
   job.finish();
   await fleet.events.job(job.id, 'job.completed');
   await expectOneAttempt(fleet, job, pid);
 }
 
-/** Expects that a completed job had one attempt, with this one trainer. */
+/** Expects that the job is completed and had one attempt with only this trainer. */
 export async function expectOneAttempt(fleet: FaultFleet, job: FleetJob, pid: number): Promise<void> {
   const { status, attempts } = await fleet.admin.job(job.id);
   assert.equal(status, 'completed');
@@ -40,13 +40,13 @@ export async function expectOneAttempt(fleet: FaultFleet, job: FleetJob, pid: nu
   );
 }
 
-/** Waits until all current trainers have run for this time. */
+/** Waits until a trainer has written a line this many ms after the newest line so far. Fails when all trainers have ended. */
 export async function expectTrainersContinue({ trainers }: FaultFleet, ms: number): Promise<void> {
   const from = trainers.lines().at(-1)?.at ?? 0;
   await trainers.waitFor(`${ms} ms of training`, record => (record.lines().at(-1)?.at ?? 0) >= from + ms);
 }
 
-/** Returns the events of these types, from position `from` on. */
+/** Returns descriptions of the events of these types, starting at the index `from`. */
 export const eventsOf = ({ events }: FaultFleet, types: readonly string[], from = 0): readonly string[] =>
   events.events
     .slice(from)
@@ -54,7 +54,8 @@ export const eventsOf = ({ events }: FaultFleet, types: readonly string[], from 
     .map(({ seq, type, worker_id: worker, job_id: job }) => `${seq} ${type} ${job ?? worker}`);
 
 /**
- * Expects that the second attempt of the job completes on this rig. Does not check the trainer of the first attempt.
+ * Ends the trainer of the second attempt, and expects that the attempt completes on the rig `other`. Does not check the trainer
+ * of the first attempt.
  */
 export async function expectEndOnOtherRig(fleet: FaultFleet, job: FleetJob, other: Rig): Promise<void> {
   const { pid } = await fleet.trainers.waitFor('a second trainer', record =>
@@ -73,8 +74,8 @@ export async function expectEndOnOtherRig(fleet: FaultFleet, job: FleetJob, othe
 }
 
 /**
- * Expects that the former worker of a job, which is reachable again, is told to stop its trainer, stops it, and changes
- * nothing.
+ * Expects that the first worker of a job, now reachable again, receives the order to stop its trainer and obeys. Expects also
+ * that this changes neither the completed job nor the worker's idle state.
  */
 export async function expectStopOrder(
   fleet: FaultFleet,

@@ -9,7 +9,7 @@ import { waitForHeartbeats, expectOneAttempt, eventsOf, fieldOf, reportsOf } fro
 
 const onRig1 = { worker_labels: { rig: 'rig-1' } };
 
-/** Submits jobs until the disk is full, and records each accepted one. */
+/** Submits jobs until the server responds with 507, and records each accepted job. */
 async function submitUntilFull(fleet: FaultFleet): Promise<void> {
   const config = { run_ms: 50, padding: 'x'.repeat(8_000) };
   for (let count = 0; count < 200; count += 1) {
@@ -27,7 +27,7 @@ async function submitUntilFull(fleet: FaultFleet): Promise<void> {
   assert.fail('the disk never became full');
 }
 
-/** Inverts all bits of the page in which the jobs table starts. */
+/** Inverts all bits of the database page in which the jobs table starts. */
 function invertPage(file: string): void {
   const db = new Database(file, { readonly: true });
   const root = db.prepare<[], number>("SELECT rootpage FROM sqlite_master WHERE name = 'jobs'").pluck().get();
@@ -51,7 +51,8 @@ async function stopServer({ server }: FaultFleet): Promise<void> {
 export const storageFaults: readonly Scenario[] = [
   {
     id: 'F21',
-    title: 'refuses submissions with 507 on a full disk, keeps every worker, and recovers by itself',
+    title:
+      'refuses submissions with 507 on a full disk, marks no worker offline, and recovers after space is freed',
     quick: false,
     async run(fleet) {
       const disk = createControlledFailpoint(fleet, new URL('../support/failpoint-disk.ts', import.meta.url));
@@ -81,7 +82,7 @@ export const storageFaults: readonly Scenario[] = [
   },
   {
     id: 'F22',
-    title: 'detects a corrupt database page at the start, sets the file aside, and restores the backup',
+    title: 'detects a corrupt database page at the start, sets the database aside, and restores the backup',
     quick: false,
     async run(fleet) {
       const { server } = fleet;
@@ -99,7 +100,7 @@ export const storageFaults: readonly Scenario[] = [
       const [ready] = await server.waitForLine(/^\{"ready":true.*"restored":.*/);
       assert.match(ready, /"damage":"is damaged/);
       assert.match(ready, /"set_aside":"[^"]+\.damaged-/);
-      // Readers may have received events that the backup does not contain, so they are reset.
+      // Readers may have received events that the backup does not contain, so the server resets them.
       await fleet.events.event('a reset', ({ kind }) => kind === 'reset');
       rig.start();
       await fleet.events.job(job.id, 'job.completed');
@@ -133,7 +134,7 @@ export const storageFaults: readonly Scenario[] = [
   {
     id: 'F23',
     title:
-      'refuses to start a second orchestrator on the same folder with exit code 73, and keeps the first one working',
+      'exits a second orchestrator on the same folder with code 73, and keeps the first orchestrator working',
     quick: true,
     async run(fleet) {
       await fleet.server.start();

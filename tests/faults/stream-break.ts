@@ -4,12 +4,12 @@ import type { FaultFleet, Rig } from './fault-fleet.ts';
 import { heartbeatTimeoutS } from './server-process.ts';
 import type { Scenario } from './scenario.ts';
 
-/** An agent gives up a silent stream after T/2, then waits for up to 1 s. The rest is a margin for a busy machine. */
+/** An agent gives up a silent stream after T/2, and reconnects within 1 s. The rest is a margin for a busy machine. */
 const reconnectWithinMs = (heartbeatTimeoutS * 1_000) / 2 + 1_000 + 1_500;
 
 const streamsOf = (rig: Rig): readonly HttpExchange[] => rig.proxy.calls('GET /api/workers/stream');
 
-/** Breaks the stream of an idle rig. Expects that a job submitted then is offered once, on a new stream. */
+/** Breaks the stream of an idle rig, then submits a job. Expects that the job runs once, offered on a new stream. */
 async function expectOneDelivery(
   fleet: FaultFleet,
   breakStream: (rig: Rig) => void,
@@ -35,19 +35,20 @@ async function expectOneDelivery(
 export const streamBreaks: readonly Scenario[] = [
   {
     id: 'F12',
-    title: 'delivers a command once when the stream is half-open and dead at the agent',
+    title: 'delivers an offer once when the stream is half-open and dead at the agent',
     quick: false,
     run: fleet => expectOneDelivery(fleet, rig => rig.proxy.halfOpen('client')),
   },
   {
     id: 'F12',
-    title: 'delivers a command once when the stream is half-open and dead at the orchestrator',
+    title: 'delivers an offer once when the stream is half-open and dead at the orchestrator',
     quick: false,
     run: fleet => expectOneDelivery(fleet, rig => rig.proxy.halfOpen('orchestrator')),
   },
   {
     id: 'F12',
-    title: 'delivers an offer once in the same attempt when the connection resets inside its frame',
+    title:
+      'delivers an offer once, in the same attempt, when the connection resets inside the frame of the offer',
     quick: false,
     async run(fleet) {
       let reset = Promise.resolve();

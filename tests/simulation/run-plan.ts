@@ -22,7 +22,7 @@ import { stamp } from './world/trace.ts';
 export interface Violation {
   readonly rule: string;
   readonly how: string;
-  /** Virtual time. */
+  /** Virtual time since the start, as `stamp` formats it. */
   readonly at: string;
 }
 
@@ -65,17 +65,14 @@ const checks: readonly Check[] = [
 ];
 
 const stepMs = 2_000;
-/** Time in which the last acts of users may still be repeated, in virtual ms. */
+/** Additional time after the last act of a user, in virtual ms, because users repeat failed calls. */
 const lastActsMs = 15_000;
-/**
- * Time for which the world continues after the last job, in virtual ms, so that late heartbeats and abandoned trainers are
- * checked too.
- */
+/** Time for which the world continues after the last job and trainer, in virtual ms. Late calls are checked in this time too. */
 const afterwardsMs = 150_000;
-/** Longer than any training, in virtual ms. */
+/** Maximum time until the last trainer ends, in virtual ms. Longer than any training. */
 const trainersGoneMs = 400_000;
 
-/** Runs a world until its end, or until the first violation. */
+/** Runs the world of a plan until its end, or until the first violation. Returns the last `traceLines` lines of the trace. */
 export async function runPlan(plan: Plan, traceLines: number): Promise<Outcome> {
   const reached = new Map<string, number>();
   const countRow = (row: string): void => void reached.set(row, (reached.get(row) ?? 0) + 1);
@@ -86,7 +83,7 @@ export async function runPlan(plan: Plan, traceLines: number): Promise<Outcome> 
     if (violations.length > 0) return;
     const { trace } = world.scene;
     trace.note('BROKEN', `${rule}: ${how}`);
-    const violation = { rule, how, at: stamp(world.scene.world.mono() - began) };
+    const violation = { rule, how, at: stamp(world.scene.world.mono() - startedAt) };
     violations.push({ violation, trace: trace.tail(traceLines), hash: trace.hash() });
   };
   const world: World = buildWorld({
@@ -100,7 +97,7 @@ export async function runPlan(plan: Plan, traceLines: number): Promise<Outcome> 
   });
   const { scene } = world;
   const clock = scene.world;
-  const began = clock.mono();
+  const startedAt = clock.mono();
   const until = async (isOver: () => boolean): Promise<void> => {
     while (violations.length === 0 && !isOver()) await clock.advance(stepMs);
   };
@@ -116,8 +113,8 @@ export async function runPlan(plan: Plan, traceLines: number): Promise<Outcome> 
   world.calmDown();
   void world.people.openQueue();
   for (const rig of freshRigs(plan)) void world.addWorker(rig);
-  // Some acts come minutes after the last fault, and a retry adds a job.
-  await advance(Math.max(0, ...plan.acts.map(({ atMs }) => began + atMs + lastActsMs - clock.mono())));
+  // Some acts of users follow minutes after the last fault, and a retry adds a job.
+  await advance(Math.max(0, ...plan.acts.map(({ atMs }) => startedAt + atMs + lastActsMs - clock.mono())));
   await until(() => haveAllEnded(scene) || clock.mono() > deadline.after(healedAt));
   if (violations.length === 0 && !haveAllEnded(scene)) reportWaitingJobs(scene);
   const trainersGone = clock.mono() + trainersGoneMs;
@@ -132,7 +129,7 @@ export async function runPlan(plan: Plan, traceLines: number): Promise<Outcome> 
     seed: plan.seed,
     violation: first?.violation ?? null,
     hash: first?.hash ?? scene.trace.hash(),
-    virtualMs: clock.mono() - began,
+    virtualMs: clock.mono() - startedAt,
     events: scene.trace.lines,
     jobs: scene.ledger.jobs().length,
     trace: first?.trace ?? scene.trace.tail(traceLines),
@@ -149,10 +146,7 @@ function schedulePlan({ scene, people, troubles, addWorker }: World, plan: Plan)
   for (const fault of plan.faults) scene.world.after(fault.atMs, () => troubles.begin(fault));
 }
 
-/**
- * Returns two additional rigs that can take any job. Without them, jobs that no rig can take would rightly wait
- * forever.
- */
+/** Returns two additional rigs, one for each zone. Otherwise, a job that no rig of the plan can take would wait forever. */
 function freshRigs({ rigs }: Plan): readonly RigPlan[] {
   return ['east', 'west'].map((zone, index) => ({
     index: rigs.length + index,

@@ -12,7 +12,7 @@ export interface SeedRunOptions {
   readonly plant: string | null;
   /** True to print the whole trace of each seed. */
   readonly showsTrace: boolean;
-  /** Start of the hash that the trace should have, from an earlier run; null to compare nothing. */
+  /** Start of the trace's hash in an earlier run, for comparison; null to compare nothing. */
   readonly hash: string | null;
   readonly log: (line: string) => void;
 }
@@ -22,8 +22,8 @@ const wholeRun = 500;
 const wholeTrace = 100_000;
 
 /**
- * Runs a fleet for each seed, and stops at the first violation. Returns false after a violation, or when rows were not
- * reached.
+ * Runs a fleet for each seed, and stops at the first violation. Returns false after a violation, when an unreachable row was
+ * reached, or when a run of 500 seeds or more missed a row.
  */
 export async function runSeeds(options: SeedRunOptions): Promise<boolean> {
   const { log } = options;
@@ -31,7 +31,7 @@ export async function runSeeds(options: SeedRunOptions): Promise<boolean> {
   const all = createHash('sha256');
   const total = { virtualMs: 0, events: 0, jobs: 0 };
   const cpu = process.cpuUsage();
-  const began = performance.now();
+  const startedAt = performance.now();
 
   for (let seed = options.from; seed < options.from + options.seeds; seed += 1) {
     const outcome = await runPlan(drawPlan(seed), options.showsTrace ? wholeTrace : options.traceLines);
@@ -55,7 +55,7 @@ export async function runSeeds(options: SeedRunOptions): Promise<boolean> {
   log(
     `${hours} virtual hours, ${total.jobs} jobs, ${total.events} trace lines, hash of all traces ${all.digest('hex').slice(0, 16)}`,
   );
-  log(`${seconds(performance.now() - began)}, CPU time ${seconds((user + system) / 1000)}`);
+  log(`${seconds(performance.now() - startedAt)}, CPU time ${seconds((user + system) / 1000)}`);
   return reportCoverage(reached, options);
 }
 

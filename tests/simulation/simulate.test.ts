@@ -1,11 +1,11 @@
-/** The simulation runs in a process of its own, because it loads the product's modules with changes. */
+/** The simulation runs in a separate process, because it loads the product's modules with changes. */
 import { describe, expect, test } from 'vitest';
 import { sourcesWith } from './loading/install.ts';
 import { plants } from './loading/plants.ts';
 import { poolPlants } from './loading/pool-plants.ts';
 import { expectFound, hashIn, simulate } from './start.ts';
 
-/** The tables have 126 rows. These few seeds do not reach all of them; `npm run simulate` does. */
+/** Ten seeds reach at least this many of the 126 rows of the tables. `npm run simulate` must reach all rows. */
 const rowsReachedByFew = 55;
 
 test('passes every check in 10 simulated fleets', async () => {
@@ -16,7 +16,7 @@ test('passes every check in 10 simulated fleets', async () => {
 });
 
 describe('seeds', () => {
-  test('produces the same trace line by line for the same seed', async () => {
+  test('produces the same trace in each run of the same seed', async () => {
     const [first, second] = await Promise.all([
       simulate('--seed', '66', '--trace'),
       simulate('--seed', '66', '--trace'),
@@ -25,7 +25,7 @@ describe('seeds', () => {
     expect(second.output.split('\n').filter(isOfTheRun)).toEqual(first.output.split('\n').filter(isOfTheRun));
   });
 
-  test('compares the trace of a seed with an earlier hash', async () => {
+  test('compares the trace of a seed with the hash of an earlier run', async () => {
     const hash = hashIn((await simulate('--seed', '3')).output)?.slice(0, 16) ?? '';
     expect((await simulate('--seed', '3', '--hash', hash)).output).toContain(
       'The trace matches the earlier run.',
@@ -36,11 +36,11 @@ describe('seeds', () => {
   });
 });
 
-/** Returns true for lines that are the same in each run; the CPU time differs. */
+/** Returns false for the line with the CPU time, which differs in each run. */
 const isOfTheRun = (line: string): boolean => !line.includes('CPU time');
 
 describe('planted bugs', () => {
-  test('finds an offer that is sent before it is on disk', () =>
+  test('finds the planted bug that sends an offer before it is on disk', () =>
     expectFound('an offer is sent before it is on disk', 'no command is sent before the commit'));
 
   test('lists all planted bugs, and finds the text of each exactly once in the source', async () => {
@@ -50,7 +50,7 @@ describe('planted bugs', () => {
     expect(output.trim().split('\n')).toEqual(all.map(({ name }) => name));
   });
 
-  test('refuses a planted bug whose text does not occur exactly once', () => {
+  test('refuses a planted bug whose text does not occur exactly once in the source', () => {
     const [
       {
         name,
@@ -66,13 +66,13 @@ describe('planted bugs', () => {
 });
 
 describe('pools', () => {
-  test('passes every check in a fleet of 40 jobs', async () => {
+  test('passes every check in a simulated fleet with pools and 40 jobs', async () => {
     const { code, output } = await simulate('--pools', '--seeds', '1');
     expect(output).toContain(' of pools from 1: all checks passed');
     expect(code).toBe(0);
   });
 
-  test('finds an order without an answer that is repeated at once', async () => {
+  test('finds the planted bug that repeats an unanswered order immediately', async () => {
     const { code, output } = await simulate('--plant', 'an order without an answer is repeated at once');
     expect(code).toBe(1);
     expect(output).toContain('BROKEN    an unclear launch is not repeated too early');
@@ -83,7 +83,7 @@ test.each([
   ['--seeds', 'many'],
   ['--plant', 'an unknown bug'],
   ['--speed', '9'],
-])('exits with 2 for %s %s', async (...options) => {
+])('exits with 2 and prints the usage for %s %s', async (...options) => {
   const { code, output } = await simulate(...options);
   expect(code).toBe(2);
   expect(output).toContain('npm run simulate -- [options]');

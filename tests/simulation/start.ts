@@ -1,4 +1,4 @@
-/** Starts the simulation in a process of its own, because it loads the product's modules with changes. */
+/** Starts the simulation in a separate process, because it loads the product's modules with changes. */
 import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
 import { expect } from 'vitest';
@@ -22,7 +22,7 @@ export async function simulate(
 
 export const hashIn = (output: string): string | undefined => /trace hash ([0-9a-f]{64})/.exec(output)?.[1];
 
-/** Expects that one of 60 seeds finds the planted bug by this rule, and that the replay of that seed finds it again. */
+/** Expects that one of 60 seeds finds the planted bug by this rule, and that a replay of that seed has the same trace. */
 export async function expectFound(plant: string, rule: string): Promise<void> {
   const { code, output } = await simulate('--plant', plant, '--seeds', '60');
   expect(code).toBe(1);

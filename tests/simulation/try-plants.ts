@@ -12,7 +12,7 @@ interface Tried {
   readonly found: string | null;
 }
 
-/** Runs the command in a new process, because a process loads the product's modules only once. */
+/** Runs the simulation in a new process, because a process loads the product's modules only once. */
 async function tryPlant(name: string): Promise<Tried> {
   const options = { timeout: 300_000, maxBuffer: 64 * 1024 * 1024 };
   const [tried] = await Promise.allSettled([run(process.execPath, [command, '--plant', name], options)]);
@@ -23,7 +23,7 @@ async function tryPlant(name: string): Promise<Tried> {
   return { code, found: rule === null ? null : `${rule} (seed ${seed})` };
 }
 
-/** Returns true when the simulation finds each plant. */
+/** Runs the simulation with each plant, and logs the results. Returns true when the simulation finds all plants. */
 export async function tryPlants(plants: readonly Plant[], log: (line: string) => void): Promise<boolean> {
   let isEachFound = true;
   for (const { name } of plants) {

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { parseJson } from './chaos-proxy-exchange.ts';
 
-/** A response with any status. */
+/** A response with any status. `body`: the parsed JSON; null when it is not JSON. */
 export interface Answer {
   readonly status: number;
   readonly body: unknown;
@@ -18,7 +18,7 @@ const Attempt = z.looseObject({
   signal: z.string().nullable(),
 });
 
-/** The fields of a job that fault tests check. Other tests cover the rest. */
+/** The fields of a job that fault tests check. Contract tests cover the other fields. */
 export const Job = z.looseObject({
   id: z.string(),
   status: z.string(),
@@ -42,9 +42,9 @@ export type Worker = z.output<typeof Worker>;
 const CreateWorkerResponse = z.object({ worker_id: z.string(), token: z.string() });
 const SubmitResponse = z.looseObject({ job_id: z.string() });
 
-/** A client of the API for fault tests. It parses responses loosely, because these tests do not check the contract. */
+/** An API client for fault tests. It parses responses loosely, because these tests do not check the contract. */
 export interface AdminCalls {
-  /** Makes a call and returns the response, whatever its status. Throws only when there is no response. */
+  /** Makes a call and returns the response with any status. Throws only when there is no response. */
   call(method: string, path: string, body?: unknown): Promise<Answer>;
   createWorker(name: string, more?: object): Promise<{ readonly id: string; readonly token: string }>;
   submit(body: object): Promise<string>;

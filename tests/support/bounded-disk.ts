@@ -1,9 +1,9 @@
-/** Simulates a full disk for the database of a program: limits the number of pages. */
+/** Simulates a full disk for a program's database by limiting the number of pages. */
 import Database, { type Database as Connection } from 'better-sqlite3';
 
 const { exec } = Database.prototype;
 const connections = new Set<Connection>();
-/** The maximum number of pages in SQLite. */
+/** SQLite's own maximum number of pages. */
 const maxPages = 4_294_967_294;
 let isFull = false;
 
@@ -16,7 +16,7 @@ function limit(db: Connection): void {
 Database.prototype.exec = function execWatched(this: Connection, sql: string) {
   if (!connections.has(this)) {
     connections.add(this);
-    // Also limit connections that are opened while the disk is full.
+    // The disk may already be full when the program opens a connection.
     if (isFull) limit(this);
   }
   return exec.call(this, sql);

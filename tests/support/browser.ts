@@ -6,8 +6,8 @@ import { fileURLToPath } from 'node:url';
 const installed = '/usr/bin/chromium';
 
 /**
- * Returns the path of a Chromium for the tests: the installed one, or on Linux x64 the headless one of an npm package, whose
- * hash npm has checked. Null when there is none.
+ * Returns the path of a Chromium for the tests: the installed Chromium or, on Linux x64, a headless Chromium from an npm package.
+ * Null when neither exists.
  */
 export async function findChromium(): Promise<string | null> {
   if (existsSync(installed)) return installed;

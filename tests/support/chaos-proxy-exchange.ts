@@ -8,7 +8,7 @@ export interface Frame {
   readonly at: number;
   /** The JSON of its `data:` line. */
   readonly data: unknown;
-  /** Whether the frame was written to the client's socket. */
+  /** True when the frame was written to the client's socket. */
   delivered: boolean;
 }
 
@@ -16,13 +16,13 @@ export interface Frame {
 export interface HttpExchange extends ProxiedCall {
   readonly at: number;
   readonly action: Action;
-  /** The orchestrator's answer, whether or not it reached the client; null until there is one. */
+  /** The orchestrator's answer, even if it did not reach the client; null until the orchestrator answers. */
   answer: { readonly status: number; readonly body: unknown } | null;
-  /** Whether the client received the whole answer, or the headers of a stream. */
+  /** True when the client received the whole answer or, for a stream, its headers. */
   delivered: boolean;
-  /** Whether a stream's connection to the orchestrator is open. */
+  /** True while a stream's connection to the orchestrator is open. */
   open: boolean;
-  /** Whether the client's socket has closed. */
+  /** True when the client's socket has closed. */
   left: boolean;
   readonly frames: Frame[];
 }
@@ -35,14 +35,14 @@ export interface Ends {
   readonly down: Lane;
   readonly changed: () => void;
   /**
-   * Called with every piece of a stream before it is forwarded. Returns how many characters the client receives before a
-   * reset; null for no reset.
+   * Called with each piece of a stream before the proxy forwards it. Returns the number of characters that the client receives
+   * before a reset; null for no reset.
    */
   readonly cutAt: (text: string) => number | null;
 }
 
 export interface Forwarded {
-  /** Resets both sides immediately by RST. */
+  /** Resets both sides immediately with RST. */
   reset(): void;
   /** Closes only the orchestrator's side. */
   hangUp(): void;
@@ -53,15 +53,13 @@ export function resetMessage(message: http.ServerResponse | http.ClientRequest):
   message.destroy();
 }
 
-/**
- * Resets a socket by RST. Does not reset a socket that is being shut down, because it would never close then.
- */
+/** Resets a socket with RST. Only destroys a socket that is already shutting down, because after a reset it would never close. */
 export function resetSocket(socket: Socket): void {
   if (!socket.destroyed && !socket.connecting && !socket.writableEnded) socket.resetAndDestroy();
   socket.destroy();
 }
 
-/** Forwards the call and returns its answer, as far as the rules and the lanes allow. */
+/** Forwards the call, and relays the answer to the client, as far as the rules and the lanes permit. */
 export function forward(exchange: HttpExchange, ends: Ends): Forwarded {
   const { client, up, down, changed } = ends;
   let upstream: http.ClientRequest | null = null;
@@ -111,7 +109,7 @@ function request(call: ProxiedCall, target: URL): http.ClientRequest {
   });
 }
 
-/** Returns the headers of the response without those of the connection to the orchestrator. */
+/** Returns the headers of the response without the headers that concern only the connection to the orchestrator. */
 const headersToForward = ({ headers }: http.IncomingMessage): http.OutgoingHttpHeaders => {
   const { connection: _connection, 'transfer-encoding': _encoding, 'keep-alive': _keep, ...rest } = headers;
   return rest;
@@ -133,7 +131,7 @@ async function relayAnswer(
       resetMessage(client);
       return;
     }
-    // If the call was sent twice, the client has already received the first answer.
+    // A duplicated call has two answers. The client gets only the first.
     if (client.headersSent || client.destroyed) return;
     client.writeHead(response.statusCode ?? 502, headersToForward(response)).end(text);
     exchange.delivered = true;

@@ -17,7 +17,7 @@ export interface Lane {
   readonly lost: boolean;
 }
 
-/** All lanes of one direction, which have the same state. */
+/** All lanes of one direction. They share one network state. */
 export interface LaneGroup {
   lane(): Lane;
   setState(state: NetworkState): void;

@@ -26,7 +26,7 @@ export interface Rule {
   readonly call?: string;
   readonly where?: (call: ProxiedCall) => boolean;
   readonly action: Action;
-  /** Number of times that the rule applies; by default, until it is removed. */
+  /** Number of times that the rule applies; without a limit by default. */
   readonly times?: number;
 }
 
@@ -60,7 +60,7 @@ export function createRuleBook(): RuleBook {
 const matches = ({ call = '', where }: Rule, received: ProxiedCall): boolean =>
   `${received.method} ${received.path}`.includes(call) && (where === undefined || where(received));
 
-/** For `where`: matches a report with this status, as the agent spells it. */
+/** For `where`: matches reports of an agent with this status. */
 export const reports =
   (status: string) =>
   ({ body }: ProxiedCall): boolean =>

@@ -1,6 +1,6 @@
 /**
- * A proxy on loopback that simulates a bad network between an agent and its orchestrator. It logs all HTTP requests and
- * event streams, and disturbs them on request. A test that needs partitions of single workers starts a proxy for each.
+ * A proxy on loopback that simulates a bad network between an agent and its orchestrator. It logs all HTTP requests and event
+ * streams, and disturbs them on request. A test that disconnects single workers starts one proxy per worker.
  */
 import http from 'node:http';
 import net, { type AddressInfo } from 'node:net';
@@ -27,13 +27,13 @@ export interface ChaosProxy {
   readonly url: string;
   /** Every request so far, oldest first. */
   readonly log: readonly HttpExchange[];
-  /** Waits for a condition on the log. */
+  /** Waits until a condition on the log holds. */
   readonly waitFor: Notices['waitFor'];
-  /** The requests whose method and path contain this text. */
+  /** Returns the requests whose method and path contain this text, such as `POST /api/workers/heartbeat`. */
   calls(part: string): readonly HttpExchange[];
   /** Discards all bytes and keeps sockets open. New connections are accepted but receive nothing. */
   blackhole(direction?: Direction): void;
-  /** Queues all bytes until `heal`, and then delivers them, like a partition that TCP survives. */
+  /** Queues all bytes and delivers them at `heal`, like a partition that TCP survives. */
   stall(direction?: Direction): void;
   delay(ms: number): void;
   /** Stops listening. Existing connections stay open. */
@@ -43,15 +43,16 @@ export interface ChaosProxy {
   /** Ends all faults: blackhole, stall, delay, refusal and rules. Lost data stays lost. */
   heal(): Promise<void>;
   /**
-   * Makes the open streams half-open: the side `deadAt` no longer sends anything, and the other side does not notice that.
+   * Makes the open streams half-open. No more data passes. `client`: the orchestrator still sees an open connection.
+   * `orchestrator`: the client does.
    */
   halfOpen(deadAt: 'client' | 'orchestrator'): void;
   /**
-   * When the next frame contains this text, forwards it up to the end of the text, and then resets both sides. Resolves
-   * after the reset.
+   * Waits for the next frame that contains this text. Forwards it up to the end of the text, and then resets both sides. Resolves
+   * when the cut has started.
    */
   resetInFrame(text: string): Promise<void>;
-  /** Applies a rule until the returned function is called: see `Rule`. */
+  /** Applies a rule until the caller runs the returned function. */
   rule(rule: Rule): () => void;
   /** Sends a call again, without any faults. */
   replay(call: ProxiedCall): Promise<{ readonly status: number; readonly body: unknown }>;
@@ -69,7 +70,7 @@ interface FrameCut {
   readonly done: () => void;
 }
 
-/** Starts a proxy. `target` is called for every request, because the orchestrator may restart at another address. */
+/** Starts a proxy. Calls `target` for each request, because the orchestrator may restart at another address. */
 export async function startChaosProxy(target: () => string): Promise<ChaosProxy> {
   const notices = createNotices();
   const groups = { up: createLaneGroup(), down: createLaneGroup() };
@@ -122,7 +123,7 @@ export async function startChaosProxy(target: () => string): Promise<ChaosProxy>
     };
     links.add(link);
     client.on('close', () => {
-      // Keep a link whose orchestrator has not noticed that the client left, because that side can still be reset.
+      // Keep a link with lost data: the orchestrator has not noticed that the client left, and `cut` must still reset that side.
       if (!link.lanes.some(({ lost }) => lost)) links.delete(link);
     });
   };

@@ -6,11 +6,11 @@ export interface CliOptions {
   readonly env?: Readonly<Record<string, string | undefined>>;
   /** The terminal of stdout and stderr; none by default. */
   readonly screen?: Screen;
-  /** The user's answer to questions. By default, there is no user who can answer. */
+  /** The user's answer to each question; null for a user who gives none. By default, the command cannot ask questions. */
   readonly answer?: string | null;
   /** Text on standard input, which is a terminal by default. */
   readonly input?: string;
-  /** Receives the command's handler for a signal. */
+  /** Called with each signal handler that the command installs. */
   readonly onSignal?: ProgramDeps['onSignal'];
   /** Called with each piece of output. */
   readonly onText?: (text: string) => void;
@@ -44,7 +44,7 @@ async function record(
     onText?.(text);
   };
   const code = await run({
-    // The tests must not use the folders of the user who runs them.
+    // Commands must not use the folders of the user who runs the tests.
     env: {
       XDG_DATA_HOME: '/nonexistent',
       XDG_CONFIG_HOME: '/nonexistent',

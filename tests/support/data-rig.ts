@@ -1,4 +1,4 @@
-/** Rigs whose trainer reads the data of a job. */
+/** Rigs whose trainer reads the datasets of a job. */
 import { createHash, randomBytes } from 'node:crypto';
 import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -45,7 +45,7 @@ export async function startDataRig(server: TestServer, name: string, ...args: re
     start,
     /** Returns the files that the trainer of a job has found, by path. */
     seen: (job: JobId): unknown => JSON.parse(readFileSync(join(jobs, job, 'output', 'seen.json'), 'utf8')),
-    /** Returns the files in the rig's cache, complete and partial ones. */
+    /** Returns the complete and partial files in the rig's cache. */
     cached(): readonly string[] {
       try {
         return readdirSync(join(jobs, '.data-cache', 'contents'), { recursive: true }).map(String);
@@ -72,7 +72,7 @@ export function createImages(
   return { path, digests };
 }
 
-/** Submits a job with this data. */
+/** Submits a job that uses the folder `images` as data. */
 export async function submitWithData(server: TestServer, images: string): Promise<JobId> {
   const config = join(temporaryFolder(), 'own.json');
   writeFileSync(config, JSON.stringify({ images }));

@@ -11,12 +11,12 @@ export interface StoredAttempt {
   readonly outcome: string | null;
 }
 
-/** The content of an orchestrator's database. Tests read it while no orchestrator runs. */
+/** The content of an orchestrator's database, read while no orchestrator runs. */
 export interface Stored {
   /** The status of each job, by job id. */
   readonly jobs: ReadonlyMap<string, string>;
   readonly attempts: readonly StoredAttempt[];
-  /** The audit rows that record a transition, in order: see `transition`. */
+  /** The audit rows that record a transition, in order, as texts of `transition`. */
   readonly transitions: readonly string[];
   /** The result of SQLite's integrity check; `ok` when the file is intact. */
   readonly integrity: string;
@@ -29,8 +29,8 @@ export const transition = (type: string, id: string, attempt: number | null): st
   `${type} of ${id}${type.startsWith('job.') ? ` (${attempt})` : ''}`;
 
 /**
- * Reads a copy of the database, because SQLite would replay the write-ahead log into the original, which must stay
- * unchanged for the next start.
+ * Reads a copy of the database. In the original, SQLite would replay the write-ahead log, but the original must stay unchanged
+ * for the next start.
  */
 export function readStored(databaseFile: string): Stored {
   const folder = mkdtempSync(join(dirname(databaseFile), 'copy-'));

@@ -2,17 +2,20 @@ import { expect, onTestFinished, test, vi } from 'vitest';
 import type { Engine, LaunchOrder, Sighting } from '../../main/orchestrator/ports/engines.ts';
 import { LaunchId } from '../../protocol/ids.ts';
 
-/** A cluster, real or fake, for the tests of the contract. The tests run concurrently. */
+/** A real or simulated cluster for the contract tests, which run concurrently. */
 export interface EngineLab {
-  /** Creates an engine of this cluster for a fleet. */
+  /** Creates an engine that orders machines from this cluster for a fleet. */
   engine(fleet: string): Engine;
-  /** A machine that the cluster can provide. Its worker runs until it is asked to leave, and then exits within a second. */
+  /**
+   * The size of a machine that the cluster can provide. Its worker runs until the engine requests its end, and then exits within
+   * a second.
+   */
   readonly shape: Pick<LaunchOrder, 'nodes' | 'gpus'>;
   /** Creates an engine whose cluster does not answer. */
   unreachable(fleet: string): Engine;
   /**
-   * Resolves when `check` no longer throws. By default, polls for 20 s of real time. A lab on virtual time advances its
-   * clock instead.
+   * Repeats `check` until it no longer throws. By default, polls for 20 s of real time. A lab on virtual time advances its clock
+   * instead.
    */
   readonly until?: <T>(check: () => Promise<T>) => Promise<T>;
 }
@@ -38,15 +41,15 @@ export const orderOf = (launchId: LaunchId, more: Partial<LaunchOrder> = {}): La
 const poll = <T>(check: () => Promise<T>): Promise<T> =>
   vi.waitFor(check, { timeout: 20_000, interval: 100 });
 
-/** Whether a launch has ended. An engine may report an ended launch, or omit it. */
+/** Returns true when a launch has ended. An engine may report an ended launch, or omit it. */
 const isGone = (sighting: Sighting | undefined): boolean =>
   sighting === undefined || sighting.state === 'ended';
 
-/** Defines the tests that every engine must pass. `lab` is called inside tests, so that a hook can start the cluster before. */
+/** Defines the tests that every engine must pass. The tests call `lab`, so that a hook can start the cluster first. */
 export function testEngineContract(lab: () => EngineLab): void {
   const until = <T>(check: () => Promise<T>): Promise<T> => (lab().until ?? poll)(check);
 
-  /** Creates the engine of a new fleet. Its launches end with the test. */
+  /** Creates the engine of a new fleet. All launches of the fleet end with the test. */
   function newEngine() {
     const engine = lab().engine(newFleet());
     const ids: LaunchId[] = [];
@@ -89,7 +92,7 @@ export function testEngineContract(lab: () => EngineLab): void {
     expect(running?.nodes).not.toEqual([]);
   });
 
-  test('lists launches of its own fleet only, and ends no others', async () => {
+  test('lists and ends only launches of its own fleet', async () => {
     const [one, other] = [newEngine(), newEngine()];
     const { id } = await one.launch();
     expect(await other.engine.list()).toEqual(new Map());
@@ -97,42 +100,42 @@ export function testEngineContract(lab: () => EngineLab): void {
     await one.untilState(id, isRunning);
   });
 
-  test.each(['ask', 'now'] as const)('ends a running launch, and no other of the fleet (%s)', async how => {
-    const { engine, launch, untilState } = newEngine();
-    const { id } = await launch();
-    const { id: other } = await launch();
-    await untilState(id, isRunning);
-    // Repeat the request, because a machine that is still starting may miss it.
-    await until(async () => {
-      await engine.end([id], how);
-      if (!isGone((await engine.list()).get(id))) throw new Error('not ended yet');
-    });
-    await engine.end([id], how);
-    expect(isGone((await engine.list()).get(other))).toBe(false);
-  });
-
   test.each(['ask', 'now'] as const)(
-    'ends several launches at once, whatever their state (%s)',
+    'ends a running launch, but no other launch of the fleet (%s)',
     async how => {
       const { engine, launch, untilState } = newEngine();
-      const ids = (await Promise.all([launch(), launch(), launch()])).map(({ id }) => id);
+      const { id } = await launch();
+      const { id: other } = await launch();
+      await untilState(id, isRunning);
+      // Repeat the request, because a machine that is still starting may miss the first.
       await until(async () => {
-        await engine.end(ids, how);
-        const found = await engine.list();
-        expect(ids.filter(id => !isGone(found.get(id)))).toEqual([]);
+        await engine.end([id], how);
+        if (!isGone((await engine.list()).get(id))) throw new Error('not ended yet');
       });
-      for (const id of ids) await untilState(id, isGone);
+      await engine.end([id], how);
+      expect(isGone((await engine.list()).get(other))).toBe(false);
     },
   );
 
-  test.each(['ask', 'now'] as const)('ends a launch that does not exist without an error (%s)', async how => {
+  test.each(['ask', 'now'] as const)('ends several launches in any state with one call (%s)', async how => {
+    const { engine, launch, untilState } = newEngine();
+    const ids = (await Promise.all([launch(), launch(), launch()])).map(({ id }) => id);
+    await until(async () => {
+      await engine.end(ids, how);
+      const found = await engine.list();
+      expect(ids.filter(id => !isGone(found.get(id)))).toEqual([]);
+    });
+    for (const id of ids) await untilState(id, isGone);
+  });
+
+  test.each(['ask', 'now'] as const)('accepts the end of a launch that does not exist (%s)', async how => {
     const { engine } = newEngine();
     await engine.end([], how);
     await engine.end([newLaunchId(), newLaunchId()], how);
     expect(await engine.list()).toEqual(new Map());
   });
 
-  test('has one entry for a launch that was ordered twice, and ends all of it', async () => {
+  test('lists a launch that was ordered twice only once, and ends both orders', async () => {
     const { engine, launch, untilState } = newEngine();
     const { id } = await launch();
     await launch({ launchId: id });
@@ -141,14 +144,14 @@ export function testEngineContract(lab: () => EngineLab): void {
     await untilState(id, isGone);
   });
 
-  test('repeats the join token in no answer', async () => {
+  test('exposes the join token in no answer', async () => {
     const { engine, launch } = newEngine();
     const { answer } = await launch();
     const said = [answer, [...(await engine.list())], await engine.check()];
     expect(JSON.stringify(said)).not.toContain(joinToken);
   });
 
-  test('decides nothing while the cluster does not answer', async () => {
+  test('reports no permanent result while the cluster does not answer', async () => {
     const engine = lab().unreachable(newFleet());
     const [check, answer] = await Promise.all([
       engine.check(),

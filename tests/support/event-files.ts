@@ -43,7 +43,7 @@ export function eventOf(step: number, values: readonly Value[]): Buffer {
   return frame(pbf.finish());
 }
 
-/** Encodes an event with one value, which `write` encodes. */
+/** Encodes an event with one value. `write` encodes the value after its tag. */
 export const eventWith = (step: number, tag: string, write: (value: PbfWriter) => void): Buffer =>
   eventOf(step, [{ tag, write }]);
 

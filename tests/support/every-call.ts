@@ -23,7 +23,7 @@ import { usageApi } from '../../protocol/usage-api.ts';
 import { workerApi } from '../../protocol/worker-api.ts';
 import { workerUpdatesApi } from '../../protocol/worker-updates-api.ts';
 
-/** Every row of the contract, by table. tests/contract/http/openapi.test.ts finds mounted calls that are missing here. */
+/** All API calls, by table. tests/contract/http/openapi.test.ts finds mounted calls that are missing here. */
 export const everyTable: readonly Readonly<Record<string, Call>>[] = [
   workerApi,
   workerLogsApi,

@@ -19,7 +19,7 @@ export interface RecordedCall {
   readonly stdin: string;
 }
 
-/** Creates an engine that runs the programs in a folder. Records every call in `calls`. */
+/** Creates a `command` engine that runs the programs in a folder, and records every call in `calls`. */
 export const engineOn = (
   folder: string,
   fleet: string,

@@ -1,6 +1,6 @@
 /**
- * A preload for a server (`node --import`). After SIGUSR2, syncing a commit to disk fails. As with a real disk, the commit
- * itself has already happened, and it is undefined whether it survives.
+ * A preload for a server (`node --import`). After SIGUSR2, each sync of a commit to disk fails. As with a real disk, the commit
+ * itself has already happened, and may or may not survive.
  */
 import Database from 'better-sqlite3';
 

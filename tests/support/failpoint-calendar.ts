@@ -1,6 +1,6 @@
 /**
- * Shifts the wall clock of a program, and the time since the machine was booted, by the number of milliseconds in each
- * order. Both clocks agree, so the program trusts its wall clock.
+ * Shifts the wall clock of a program and the machine's uptime by the number of milliseconds in each order. Both clocks agree, so
+ * the program trusts its wall clock.
  */
 import { readFileSync } from 'node:fs';
 import { syncBuiltinESMExports } from 'node:module';
@@ -18,6 +18,6 @@ function obey(order: string): void {
   shiftS = Number(order) / 1_000;
 }
 
-// The audit trail never goes back in time, so the first shift applies before the program starts.
+// Apply the first shift before the program starts, because the audit trail never goes back in time.
 obey(readFileSync(setting(), 'utf8').trim());
 onOrder(obey);

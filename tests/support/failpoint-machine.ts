@@ -1,6 +1,6 @@
 /**
- * Simulates faults of the machine by the orders `clock MS`, `disk full` and `disk free`. A last word that is ignored,
- * such as the 3 in `disk full 3`, lets a test give the same order twice.
+ * Simulates faults of the machine with the orders `clock MS`, `disk full` and `disk free`. Ignores further words, so that a test
+ * can make repeated orders unique, as in `disk full #3`.
  */
 import { fillDisk } from './bounded-disk.ts';
 import { onOrder } from './failpoint.ts';

@@ -1,17 +1,20 @@
 /**
- * Shared code of the failpoint preloads. A test starts the program as `node --import FAILPOINT main/cli.ts ...`. The
- * preload modifies a library, so the product has no code for failpoints. A line on stderr, and the signal of the exit,
- * show a test that a failpoint was reached.
+ * Shared code of the failpoint preloads. A test starts the program as `node --import FAILPOINT main/cli.ts ...`. The preload
+ * patches a library, so the product needs no code for failpoints. A line on stderr shows the test that the program reached the
+ * failpoint.
  */
 import { readFileSync, writeSync } from 'node:fs';
 
 const stderr = 2;
 /**
- * The signal for orders. The product does not use it, and a process without a handler ignores it. So a signal that arrives
- * before the preload is ready does no harm.
+ * The signal for orders. The product does not use SIGWINCH, and a process without a handler ignores it. A signal that arrives
+ * before the preload is ready therefore does no harm.
  */
 export const orderSignal = 'SIGWINCH';
-/** Variable with the setting of a preload. For a preload with orders at run time, this is the path of a file with the order. */
+/**
+ * Variable with the setting of a preload. For a preload that executes orders at run time, the setting is the path of the order
+ * file.
+ */
 const settingVariable = 'TRAINYARD_TEST_FAILPOINT';
 
 export const failpointLine = (what: string): string => `failpoint: ${what}`;
@@ -30,7 +33,9 @@ export const failpoint = (preload: URL, setting: string): Failpoint => ({
 /** In a preload: returns the setting from the test. */
 export const setting = (): string => process.env[settingVariable] ?? '';
 
-/** In a preload: writes a line synchronously, so that it is complete even if the process is killed next. */
+/**
+ * In a preload: writes a line synchronously, so that the line is complete even if the process is killed immediately afterwards.
+ */
 const logFailpoint = (what: string): void => void writeSync(stderr, `${failpointLine(what)}\n`);
 
 /** In a preload: kills the process. No handler runs and no buffer is flushed. */

@@ -1,7 +1,7 @@
 import { type Dirent, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 
-/** Returns the paths of all files and folders below a folder. Omits those that disappear during the listing. */
+/** Returns the paths of all files and folders below a folder. Omits entries that disappear during the listing. */
 export function pathsBelow(folder: string): readonly string[] {
   return entriesOf(folder).flatMap(entry => {
     const path = join(folder, entry.name);
@@ -27,7 +27,7 @@ export function textsBelow(folder: string, except: readonly string[] = []): Read
 const entriesOf = (folder: string): readonly Dirent[] =>
   unlessGone(() => readdirSync(folder, { withFileTypes: true })) ?? [];
 
-/** Returns null when a running process has removed the file in the meantime. */
+/** Returns null when another process has already removed the file. */
 function unlessGone<T>(read: () => T): T | null {
   try {
     return read();

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
 
-/** The fields of a row of Vite's manifest that are needed here. All names are keys of the manifest. */
+/** One entry of Vite's manifest, with the fields that this file uses. `imports` contains keys of other entries. */
 interface Entry {
   readonly file: string;
   readonly imports?: readonly string[];
@@ -11,7 +11,7 @@ interface Entry {
 /** The entry modules that a browser loads to show the overview in English. */
 const entryModules = ['renderer/index.html', 'renderer/pages/overview/index.tsx'];
 
-/** Returns the paths of these modules and of all their imports, from the manifest of a panel build. */
+/** Returns the paths of the scripts that the first page loads, from the manifest of the panel build in `folder`. */
 export function firstPageFiles(folder: string): readonly string[] {
   const manifest = JSON.parse(readFileSync(join(folder, '.vite/manifest.json'), 'utf8')) as Record<
     string,
@@ -29,6 +29,6 @@ export function firstPageFiles(folder: string): readonly string[] {
   return [...files].map(file => join(folder, file));
 }
 
-/** Returns the total size of the files, each compressed separately, as a server does. */
+/** Returns the total size of the files in bytes, each compressed separately, as a server does. */
 export const gzipBytes = (files: readonly string[]): number =>
   files.reduce((sum, file) => sum + gzipSync(readFileSync(file)).length, 0);

@@ -6,7 +6,7 @@ export function valueOf<T>(outcome: Outcome<T>): T {
   return outcome.value;
 }
 
-/** Returns the refusal without its text for people; throws when the call succeeded. */
+/** Returns the refusal without its human-readable detail; throws when the call succeeded. */
 export function refusalOf(outcome: Outcome<unknown>): Omit<Refusal, 'detail'> {
   if (outcome.ok) throw new Error(`accepted: ${JSON.stringify(outcome.value)}`);
   const { code, action } = outcome.refusal;

@@ -6,15 +6,15 @@ import { newDatabase } from './new-database.ts';
 export interface FleetStore {
   /** The store for the current life of the orchestrator. */
   readonly store: Store;
-  /** The number of commands since the fleet started. */
+  /** Number of commands since the start of the fleet. */
   readonly writes: number;
   isBusy(): boolean;
   /**
-   * Simulates a full disk: the store runs every command, rolls it back and refuses it. When the disk is free again, the
-   * callers are notified.
+   * Simulates a full disk: the store runs each command, rolls it back and refuses it. Freeing the disk calls the listeners of
+   * `onRecovery`.
    */
   setFull(full: boolean): void;
-  /** Simulates a crash of the orchestrator at this moment. Call `restart` afterwards. */
+  /** Simulates a crash of the orchestrator now. Call `restart` with `crash` afterwards. */
   kill(): void;
   /**
    * Restarts the store. With `crash`, queued commands never run, and their callers receive no answer.
@@ -23,10 +23,10 @@ export interface FleetStore {
   close(): Promise<void>;
 }
 
-/** Moments around the commit of a command. A test may kill the orchestrator there. */
+/** Moments around the commit of a command, at which a test may kill the orchestrator. */
 export type StorePoint = 'before commit' | 'after commit';
 
-/** An in-memory store stays open across a restart, as its file would stay on disk. */
+/** Opens the store. A store in memory stays open across restarts, as a file would stay on disk. */
 export function openFleetStore(
   file: string,
   deps: StoreDeps,

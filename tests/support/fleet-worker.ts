@@ -35,9 +35,9 @@ export interface AgentOptions {
   readonly startId?: string;
   /** Protocol 2 only. Default: omitted, as by older agents. */
   readonly registrationNo?: number;
-  /** Protocol 2 only: whether it can train a job together with other workers. Default: omitted, as by older agents. */
+  /** Protocol 2 only: true if the worker can train a job together with others. Default: omitted, as by older agents. */
   readonly isMultiNode?: boolean;
-  /** The address from which it calls. */
+  /** The network address of the agent. */
   readonly address?: string;
   /** Protocol 2 only. Default: omitted, as by agents that do not watch their GPUs. */
   readonly gpuTroubles?: readonly GpuTrouble[];
@@ -53,23 +53,23 @@ export interface AgentOptions {
 export interface FleetStream {
   /** The commands that were received on this stream, oldest first. */
   readonly commands: readonly WorkerCommand[];
-  /** Whether the orchestrator has closed it. */
+  /** True when the orchestrator has closed the stream. */
   readonly ended: boolean;
-  /** Breaks the connection. If a newer stream has replaced this one, this is the late close of the old stream. */
+  /** Breaks the connection. After a newer stream has replaced this stream, simulates the late close of the old connection. */
   drop(): Promise<void>;
 }
 
-/** A worker and its agent. Each call resolves after its answer arrived and all its effects are done. */
+/** A worker and its agent. Each call resolves after the answer has arrived and all effects are done. */
 export interface FleetWorker {
   readonly id: WorkerId;
   readonly token: string;
-  /** The newest stream; throws when there was none yet. */
+  /** The newest stream; throws before the first `openStream`. */
   readonly stream: FleetStream;
   /** The commands received on all its streams, oldest first. */
   readonly commands: readonly WorkerCommand[];
   /** The received commands of one type. */
   commandsOf<T extends WorkerCommand['type']>(type: T): readonly Extract<WorkerCommand, { type: T }>[];
-  /** The last offer that it received; throws when there was none. */
+  /** Returns the last offer that the worker received; throws when it received none. */
   lastOffer(): Extract<WorkerCommand, { type: 'job_submit' }>;
   view(): WorkerView;
   /** Registers as before, with these changes. Throws when the orchestrator refuses. */
@@ -81,7 +81,10 @@ export interface FleetWorker {
   connect(changes?: AgentOptions): Promise<FleetStream>;
   /** Sends a heartbeat with the job and the running attempt. Without a job, the worker is idle. */
   beat(jobId?: JobId | null, more?: Partial<HeartbeatBody>): Promise<Outcome<HeartbeatReply>>;
-  /** Protocol 2 names the attempt that was last offered for the job, unless `more` names another. */
+  /**
+   * Reports a status. With protocol 2, the report names the attempt that was last offered for the job, unless `more` names
+   * another.
+   */
   report(
     jobId: JobId,
     status: StatusReportBody['status'],
@@ -238,7 +241,7 @@ function openFleetStream(
     },
     end() {
       ended = true;
-      // As in the server, the end of a stream is reported a moment later.
+      // As in the real server, the close is reported a moment later.
       void Promise.resolve().then(() => close());
     },
   });

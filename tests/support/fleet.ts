@@ -1,6 +1,6 @@
 /**
- * A complete orchestrator in this process, with virtual time, its real store, and workers that a test controls. Every
- * call resolves after all its effects are done. Nothing sleeps or polls.
+ * A complete orchestrator in this process, with virtual time, the real store, and workers that a test controls. Each call
+ * resolves after all its effects are done, so tests need no sleeping or polling.
  */
 import { createHash } from 'node:crypto';
 import type { z } from 'zod';
@@ -48,23 +48,23 @@ export interface FleetOptions {
   readonly heartbeatTimeoutMs?: number;
   /** A longer T for agents of protocol 1, in ms. */
   readonly v1SilenceMs?: number;
-  /** Whether the orchestrator's own machine runs jobs. */
+  /** True if the orchestrator's own machine runs jobs. */
   readonly runsLocally?: boolean;
   /** A database file that survives restarts of the orchestrator. By default, the store is in memory. */
   readonly storeFile?: string;
   /** The configs for jobs that are submitted by config name. By default, there are none. */
   readonly configs?: Configs;
-  /** Makes the engine of a pool. By default, there are no engines. */
+  /** Creates the engine of a pool. By default, there are no engines. */
   readonly engineOf?: EngineOf;
   /** Unknown by default. */
   readonly electricity?: ElectricityPrice;
   /** The worker programs that the orchestrator distributes. Default: none. */
   readonly offered?: OfferedPrograms;
-  /** Called around every commit and every call of an engine. It may call `kill`. */
+  /** Called before and after every commit and every call of an engine. The function may call `kill`. */
   readonly onPoint?: (point: FleetPoint) => void;
 }
 
-/** Moments at which the orchestrator may be killed. */
+/** Moments at which a test may kill the orchestrator. */
 export type FleetPoint = StorePoint | 'before call' | 'after call';
 
 /** Options for creating a worker as an admin. */
@@ -80,7 +80,7 @@ type Submitted = Extract<Awaited<ReturnType<Orchestrator['jobs']['submit']>>, { 
 type Accepted = Exclude<Submitted, { readonly status: 'rejected' }>;
 
 export interface Fleet {
-  /** The orchestrator that runs now. */
+  /** The current orchestrator, which `restart` replaces. */
   readonly orchestrator: Orchestrator;
   readonly store: Store;
   readonly clock: VirtualClock;
@@ -88,13 +88,15 @@ export interface Fleet {
   readonly events: readonly UiEvent[];
   /** The logged errors. A test that expects an error must empty this list, because `close` throws if it is not empty. */
   readonly errors: string[];
-  /** The number of commands of the store since the start. */
+  /** Number of store commands since the start. */
   readonly writes: number;
   /** Creates a worker without an agent. */
   addWorker(options?: WorkerOptions): Promise<FleetWorker>;
   /** Creates a worker whose agent has registered and opened its stream. */
   addIdleWorker(options?: WorkerOptions & { readonly agent?: AgentOptions }): Promise<FleetWorker>;
-  /** Submits a job with an inline config and the API's defaults, by default as ada. Throws when it is refused. */
+  /**
+   * Submits a job with an inline config and the API's defaults, by default as ada. Throws when the job is refused or rejected.
+   */
   submit(options?: JobOptions, by?: Actor): Promise<Accepted>;
   /** Like `submit`, but returns a refusal. */
   trySubmit(
@@ -102,7 +104,7 @@ export interface Fleet {
     by?: Actor,
     key?: IdempotencyKey,
   ): ReturnType<Orchestrator['jobs']['submit']>;
-  /** Submits a job that must be dispatched to this worker, and runs it there. */
+  /** Submits a job and reports it as running on this worker. Throws when dispatch chooses another worker. */
   runJob(worker: FleetWorker, options?: JobOptions): Promise<JobId>;
   cancel(id: JobId): ReturnType<Orchestrator['jobs']['cancel']>;
   release(id: JobId): ReturnType<Orchestrator['jobs']['release']>;
@@ -115,11 +117,11 @@ export interface Fleet {
   job(id: JobId): JobDetail;
   /** The audit trail, oldest first. */
   audit(): readonly AuditRow[];
-  /** Simulates a full disk: the store saves no changes. When the disk is free again, the orchestrator is notified. */
+  /** Simulates a full disk: the store saves no changes. Freeing the disk notifies the orchestrator. */
   setDiskFull(full: boolean): Promise<void>;
   /** The types of the events about one job or worker, oldest first. */
   trail(id: JobId | WorkerId): readonly string[];
-  /** Kills the orchestrator at this moment. Call `restart` with `crash` afterwards. */
+  /** Kills the orchestrator now. Call `restart` with `crash` afterwards. */
   kill(): void;
   /**
    * Starts a new orchestrator with the same store and time. With `crash`, the old one ends as by kill -9: queued commands
@@ -128,12 +130,12 @@ export interface Fleet {
   restart(options?: {
     readonly crash?: boolean;
     readonly runsLocally?: boolean;
-    /** The time in ms during which no orchestrator runs. */
+    /** Time in ms without an orchestrator before the restart. */
     readonly awayMs?: number;
-    /** Whether the new orchestrator has no stored time, so that it trusts the wall clock. */
+    /** True to start the new orchestrator without a stored time, so that it trusts the wall clock. */
     readonly forgetsTime?: boolean;
   }): Promise<void>;
-  /** Throws when an error was logged. */
+  /** Stops the orchestrator. Throws when an error was logged. */
   close(): Promise<void>;
 }
 
@@ -289,14 +291,14 @@ export async function createFleet(options: FleetOptions = {}): Promise<Fleet> {
   };
 }
 
-/** The default actor of every call by a person. */
+/** The default actor of all calls by users. */
 export const ada: Actor = { type: 'admin', id: 'ada', address: '10.0.0.1' };
-/** A second person, for tests where the owner of a job matters. */
+/** A second user, for tests in which the owner of a job matters. */
 export const bob: Actor = { type: 'admin', id: 'bob', address: '10.0.0.2' };
 
 const noConfigs: Configs = { load: name => Promise.reject(new Error(`the fleet has no config ${name}`)) };
 
-/** A clock whose timers never fire after `kill`, because a killed process has no timers. */
+/** Returns a clock whose timers never fire after `kill`, because a killed process has no timers. */
 function killableClock(clock: Clock): { readonly clock: Clock; isDead(): boolean; kill(): void } {
   let dead = false;
   const after: Clock['after'] = (ms, run) =>
@@ -312,7 +314,7 @@ function killableClock(clock: Clock): { readonly clock: Clock; isDead(): boolean
   };
 }
 
-/** An engine whose answers never arrive after the orchestrator was killed. Calls in progress still have their effect. */
+/** Wraps an engine: its answers never arrive after the orchestrator was killed. Calls in progress still have their effects. */
 function killableEngine(engine: Engine, isDead: () => boolean, onPoint: (point: FleetPoint) => void): Engine {
   const never = <T>(): Promise<T> => new Promise<T>(() => {});
   const call = async <T>(ask: () => Promise<T>): Promise<T> => {
@@ -366,7 +368,7 @@ function countedIds(): Ids & { counted(prefix: string): number } {
   };
 }
 
-/** Returns the hash of a token, as it is stored. */
+/** Returns the hash of a token in the form that the store uses. */
 export const hashOf = (token: string): string => createHash('sha256').update(token).digest('hex');
 
 function errorLog(errors: string[]): Log {

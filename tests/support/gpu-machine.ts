@@ -1,4 +1,4 @@
-/** Simulated machines with GPUs: the output of their vendors' tools. It is real output if a public example was found. */
+/** Simulated machines with GPUs: the output of the vendors' tools, copied from public examples where available. */
 
 import { probeGpus, type Environment, type GpuReport, type RunCommand } from '../../agent/gpu/probe.ts';
 import type { CommandResult } from '../../agent/process/run-command.ts';
@@ -13,7 +13,7 @@ export const exited = (code: number, stdout: string, stderr = ''): CommandResult
 });
 export const TIMED_OUT: CommandResult = { kind: 'timed_out', timeoutMs: 10_000 };
 
-/** Simulates a machine on which only the commands in `outputs` exist. A text is the stdout of a command that exits with 0. */
+/** Simulates a machine on which only the commands in `outputs` exist. A string is the stdout of a command that exits with 0. */
 export function machine(outputs: Outputs, calls: string[] = []): RunCommand {
   return async (command, args) => {
     calls.push([command, ...args].join(' '));

@@ -4,11 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { root } from './processes.ts';
 
-/**
- * Builds and runs container images with Debian's buildah, in a store of the test's own. `chroot` isolation needs no cgroups
- * and no network of its own, so it works inside other sandboxes. Registries are not needed: the base images are Debian's
- * packages.
- */
+/** Returns why this machine cannot build images; null if it can. */
 export function missingForImages(): string | null {
   if (process.platform !== 'linux' || process.arch !== 'x64') return 'the images are for Linux x64';
   if (process.getuid?.() !== 0) return 'only root can make the base image';
@@ -19,17 +15,21 @@ export function missingForImages(): string | null {
 }
 
 export interface Images {
-  /** Builds an image from a file below the repository, and gives it a name. */
+  /** Builds an image from a Containerfile in the repository, and tags it with this name. */
   readonly build: (name: string, options: readonly string[]) => void;
   /** Starts a program in a new container of an image. */
   readonly start: (image: string, options: readonly string[], command: readonly string[]) => ChildProcess;
-  /** Runs a program in a new container, and returns what it prints. */
+  /** Runs a program in a new container, and returns its output. */
   readonly run: (image: string, options: readonly string[], command: readonly string[]) => string;
   /** Returns the configuration of an image: its user, volumes and entry point. */
   readonly inspect: (image: string) => unknown;
   readonly remove: () => void;
 }
 
+/**
+ * Builds and runs container images with Debian's buildah, in a temporary store. `chroot` isolation needs no cgroups and no
+ * separate network, so it works inside other sandboxes. The base images are built from Debian packages, without a registry.
+ */
 export function openImages(): Images {
   const folder = mkdtempSync(join(tmpdir(), 'images-'));
   const store = [
@@ -83,7 +83,7 @@ export function openImages(): Images {
   };
 }
 
-/** The base images of the Containerfile: a minimal Debian, and one with the Node and npm of this machine. */
+/** Names of the base images of the Containerfile: a minimal Debian, and the same Debian with this machine's Node and npm. */
 export const baseImages = { debian: 'localhost/base-debian', node: 'localhost/base-node' };
 
 function makeBaseImages(buildah: (...args: readonly string[]) => string, folder: string): void {
@@ -99,10 +99,10 @@ function makeBaseImages(buildah: (...args: readonly string[]) => string, folder:
   if (status !== 0) throw new Error(`mmdebstrap: ${stderr.slice(-2_000)}`);
   const debian = buildah('from', 'scratch');
   buildah('add', debian, archive, '/');
-  // A machine behind a proxy may trust further authorities.
+  // A machine behind a proxy may trust additional certificate authorities.
   const authorities = '/etc/ssl/certs/ca-certificates.crt';
   if (existsSync(authorities)) buildah('copy', debian, authorities, authorities);
-  // Node has its own authorities, and adds those of this file.
+  // Node trusts its built-in authorities, and adds the authorities in this file.
   buildah('config', '--env', `NODE_EXTRA_CA_CERTS=${authorities}`, debian);
   buildah('commit', '-q', debian, baseImages.debian);
 

@@ -1,4 +1,4 @@
-/** Rigs whose trainer takes files of other jobs. */
+/** Rigs whose trainer uses files of other jobs as inputs. */
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { artifactsApi } from '../../protocol/artifacts-api.ts';
@@ -8,8 +8,8 @@ import { startWorker, temporaryFolder } from './processes.ts';
 import { valueOf } from './server.ts';
 
 /**
- * Without `takes`, trains: writes files of random bytes as the config says, and reports losses. With `takes`, writes the SHA-256 of each
- * file at that path to its output.
+ * Script of a trainer. It reports the losses in the config, and writes the files in the config with random bytes. With `takes`,
+ * it also writes the SHA-256 of each file at that path to its output.
  */
 const trainer = `
 import { createHash, randomBytes } from 'node:crypto';
@@ -51,7 +51,7 @@ export async function startInputRig(name: string, { url, createWorker }: ServerA
     start,
     seen: (job: JobId): unknown =>
       JSON.parse(readFileSync(join(folderOf(job), 'output', 'seen.json'), 'utf8')),
-    /** The names of the files of its inputs, complete and partial ones. */
+    /** Returns the names of the complete and partial input files of a job. */
     inputs(job: JobId): readonly string[] {
       try {
         return readdirSync(join(folderOf(job), 'inputs'), { recursive: true }).map(String);
@@ -62,7 +62,7 @@ export async function startInputRig(name: string, { url, createWorker }: ServerA
   };
 }
 
-/** The SHA-256 of the files that the server has of a job, by key. */
+/** Returns the SHA-256 of each file that the server has stored for a job, by key. */
 export async function listStoredFiles(job: JobId, admin: Client): Promise<Readonly<Record<string, string>>> {
   const page = valueOf(await admin.call(artifactsApi.list, { params: { id: job }, query: { limit: 500 } }));
   return Object.fromEntries(page.artifacts.map(({ key, sha256 }) => [key, sha256]));

@@ -1,9 +1,9 @@
-/** Checks the invariants of docs/internals/faults.md, section 1, on the events of a run, in the order of the event numbers. */
+/** Checks invariants of docs/internals/faults.md, section 1, on the events of a run. */
 import type { EventLine } from './stream-record.ts';
 
 const finals = new Set(['job.completed', 'job.failed', 'job.cancelled']);
 const closing = new Set([...finals, 'job.requeued']);
-/** Events of a pending job whose former worker continues the last attempt. */
+/** Event types that reopen the last attempt of a pending job, because its former worker continues it. */
 const reopening = new Set(['job.starting', 'job.running']);
 
 interface Current {
@@ -13,7 +13,10 @@ interface Current {
 
 const notDispatched: Current = { attempt: 0, worker: null };
 
-/** Checks I2, I3, I4 and I8 in one pass over the history. */
+/**
+ * Checks I2, I3, I4 and I8 in one pass over the events, which must be in the order of their numbers. Returns one line per
+ * violation.
+ */
 export function historyViolations(events: readonly EventLine[]): readonly string[] {
   const violations: string[] = [];
   const lastDispatches = new Map<string, Current>();
@@ -31,7 +34,7 @@ export function historyViolations(events: readonly EventLine[]): readonly string
 
   const checkJobEvent = (job: string, event: EventLine): void => {
     const ended = final.get(job);
-    // These events do not change the status. They report a refused result, outputs that are not uploaded yet, and the loss.
+    // These events do not change the status of a job.
     if (['job.late_result', 'job.outstanding', 'job.best_loss'].includes(event.type)) return;
     if (ended !== undefined) violations.push(`I3 event ${event.seq}: ${event.type} of ${job} after ${ended}`);
     if (event.type === 'job.dispatched') {

@@ -1,7 +1,7 @@
 /**
- * Checks the invariants that hold after any fault (docs/internals/faults.md, section 1) from outside: through
- * the API, the event stream, the database of a stopped server, logs, the record of the trainers, and the process
- * table. explain-property.test.ts checks I11.
+ * Checks the invariants that hold after any fault (docs/internals/faults.md, section 1). The evidence comes from outside the
+ * product: the API, the event stream, the database of the stopped server, logs, the trainers' record, and the process table.
+ * explain-property.test.ts checks I11.
  */
 import { jobUpdates } from '../../protocol/events.ts';
 import type { Answer } from './admin-calls.ts';
@@ -11,9 +11,9 @@ import type { EventLine } from './stream-record.ts';
 import { overlapsOf, type TrainerRun } from './trainer-record.ts';
 
 export interface Evidence {
-  /** Jobs whose submission was answered with 200. */
+  /** Ids of jobs whose submission the server answered with 200. */
   readonly accepted: readonly string[];
-  /** The status of every job, as the API reports it after all faults have ended and the fleet had time to recover. */
+  /** The status of each job in the API, after the fleet had time to recover from all faults. */
   readonly statuses: ReadonlyMap<string, string>;
   readonly events: readonly EventLine[];
   /** The problems that the stream record found. */
@@ -26,19 +26,19 @@ export interface Evidence {
   readonly audit: Pick<Answer, 'status' | 'body'>;
   readonly stored: Stored;
   readonly runs: readonly TrainerRun[];
-  /** Jobs that may have had two live trainers at once, because their worker was unreachable. */
+  /** Jobs that may have had two live trainers at the same time, because their worker was unreachable. */
   readonly mayOverlap: ReadonlySet<string>;
   /** Trainers and their children that are still alive although all jobs have ended. */
   readonly leftTrainers: readonly number[];
-  /** Texts that must contain no secret, by name: logs, database, events, arguments. */
+  /** Texts that must not contain secrets, by description: logs, database, events, arguments. */
   readonly texts: ReadonlyMap<string, string>;
-  /** Those of the texts that others than the orchestrator and its agents can read. */
+  /** The texts that other programs than the orchestrator and its agents can read. */
   readonly openTexts: ReadonlyMap<string, string>;
   /** The secrets, by name. */
   readonly secrets: ReadonlyMap<string, string>;
-  /** A marker in every job's config, which only its trainer may read. */
+  /** A marker in the config of every job. Only the job's trainer may read the config. */
   readonly canary: string;
-  /** The answers to calls with revoked tokens. */
+  /** Calls with revoked tokens, and the statuses of their responses. */
   readonly oldTokens: readonly { readonly call: string; readonly status: number }[];
   readonly baseline: Resources;
   /** Resources after all clients have left. */
@@ -51,13 +51,13 @@ export interface Resources {
   readonly memory: number;
 }
 
-/** The additional memory in bytes that a server may use after a burst. Heaps do not shrink immediately. */
+/** Maximum growth of the server's memory in bytes. Heaps do not shrink immediately after a burst. */
 const memoryAllowance = 256 * 1_048_576;
 
 export interface Judgement {
   /** The numbers of the invariants that had something to check, and hold. */
   readonly held: readonly string[];
-  /** The violations. Each is a line that starts with the number of the invariant. */
+  /** One line for each violation, starting with the number of the invariant. */
   readonly broken: readonly string[];
 }
 
@@ -160,13 +160,13 @@ function auditVerifies({ status, body }: Evidence['audit']): readonly string[] {
   return status === 200 && valid ? [] : [`I5 the audit does not verify: ${status} ${JSON.stringify(body)}`];
 }
 
-/** The audit trail has at most this many rows of one call of a worker within ten minutes. It counts the others. */
+/** Maximum number of audit rows of one kind for each worker within ten minutes. The audit trail only counts further calls. */
 const maxRepeats = 30;
-/** Only calls of workers are limited. A row about a change by a user is never left out. */
+/** Matches changes by users, which the audit trail always records. Only calls of workers are limited. */
 const isOfUser = (type: string): boolean =>
   /^worker\.(?:created|updated|draining|undrained|unquarantined|token_rotated|deleted)$/.test(type);
 
-/** Checks that each transition has one audit row, in the order of the events. Later rows than the last event are ignored. */
+/** Checks that each transition has one audit row, in the order of the events. Ignores rows after the last event. */
 function auditHasAllTransitions({ events, stored }: Evidence): readonly string[] {
   const counts = new Map<string, number>();
   const isRepeated = ({ kind, type, worker_id: worker }: Evidence['events'][number]): boolean => {

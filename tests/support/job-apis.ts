@@ -5,7 +5,7 @@ export interface FakeApi {
   readonly url: string;
   /** The items of the API, by id. */
   readonly items: Map<string, Record<string, unknown>>;
-  /** Sets the answer to the next order. */
+  /** Makes the API answer the next order with this failure. */
   refuse(status: number, body: string): void;
   stop(): Promise<void>;
 }
@@ -90,7 +90,10 @@ export function startRunPodApi(key: string): Promise<FakeApi> {
   });
 }
 
-/** Simulates Ray's Jobs API (ray-project/ray python/ray/dashboard/modules/job/job_head.py). A job runs 100 ms after its submission. */
+/**
+ * Simulates Ray's Jobs API (ray-project/ray python/ray/dashboard/modules/job/job_head.py). A job runs 100 ms after its
+ * submission.
+ */
 export function startRayApi(): Promise<FakeApi> {
   return startApi('/api/jobs/', null, (method, path, body, jobs) => {
     if (path === '/api/version') return [200, { version: '4', ray_version: '2.49.0', ray_commit: 'abc' }];

@@ -1,6 +1,6 @@
 import { JobView } from '../../protocol/job.ts';
 
-/** Creates a pending job as the API returns it, with the fields that a test sets. */
+/** Creates a pending job in the form that the API returns. `fields`: values that a test overrides. */
 export const jobView = (fields: Readonly<Record<string, unknown>>): JobView =>
   JobView.parse({
     id: 'j_1',

@@ -5,8 +5,8 @@ import { join } from 'node:path';
 import { z } from 'zod';
 
 /**
- * A simulated API server of Kubernetes for kubectl: discovery, and the Jobs, pods, Secrets and Kueue objects of one
- * namespace. A Job that is not suspended gets its pod when its Secret is created. A deleted pod disappears after 150 ms. Tests set all other
+ * A simulated Kubernetes API server for kubectl: discovery, and the Jobs, pods, Secrets and Kueue objects of one namespace. A Job
+ * that is not suspended gets its pod when its Secret is created. A deleted pod disappears after 150 ms. Tests set all other
  * states.
  */
 export interface KubernetesApi {
@@ -16,12 +16,15 @@ export interface KubernetesApi {
   readonly requests: readonly string[];
   find(resource: string, name: string): Stored | undefined;
   store(resource: string, item: Stored): void;
-  /** Sets the status of a Job, its pod and its Workload. Without `pod`, the Job has no pod. */
+  /** Replaces the status of a Job, its pod and its Workload. Without `pod`, removes the pod of the Job. */
   setStatus(
     job: string,
     scene: { job?: { spec?: object; status?: object }; pod?: object; workload?: object },
   ): void;
-  /** Answers the next `POST` of this resource with a failure. With null, the request is executed, but the connection breaks. */
+  /**
+   * Makes the next `POST` of this resource fail with this status. With null, the server executes the request, but breaks the
+   * connection.
+   */
   refuse(resource: string, status: Refusal | null): void;
   /** Permissions that the account lacks, such as `create jobs`. */
   readonly denied: Set<string>;
@@ -95,7 +98,7 @@ function discover(path: string): object | undefined {
   return { kind: 'APIResourceList', apiVersion: 'v1', groupVersion: version, resources };
 }
 
-/** Whether labels match a selector such as `a=b,c in (d,e)`. */
+/** Returns true when labels match a selector such as `a=b,c in (d,e)`. */
 function matches(selector: string, labels: Readonly<Record<string, string>> = {}): boolean {
   return [...selector.matchAll(/([\w./-]+)(?:=([\w.-]+)| in \(([^)]*)\))/g)].every(
     ([, key = '', value, list]) =>

@@ -1,5 +1,5 @@
 /**
- * Recorded statuses of Kubernetes and Kueue, or statuses according to their source code. Times are unchanged.
+ * Statuses of Kubernetes and Kueue objects, recorded or taken from the source code of these projects. Times are unchanged.
  *
  * - `complete`: `kubectl get job -o yaml` of Kubernetes 1.33, as printed in a public bug report of April 2026.
  * - `deadline`: kubernetes/kubernetes issue 90551, output of `kubectl edit job`.
@@ -164,7 +164,7 @@ const workloadCondition = (type: string, status: string, reason: string, message
   type,
 });
 
-/** Event of a Job: openshift-docs and kubernetes/kubernetes plugin/pkg/admission/resourcequota. */
+/** Message of a Job's event, from openshift-docs and kubernetes/kubernetes plugin/pkg/admission/resourcequota. */
 export const podQuotaMessage =
   'Error creating: pods "restricteddeploy-869775475b-264wg" is forbidden: exceeded quota: mylimits, requested: memory=2G, used: memory=0, limited: memory=1G';
 

@@ -1,4 +1,4 @@
-/** Fills the store of a data folder with the history of a large fleet, as if it had run for months. */
+/** Fills the store of a data folder with the history of a large fleet, as if the fleet had run for months. */
 import { createHash } from 'node:crypto';
 import { join } from 'node:path';
 import { type JobAbout, nothingAbout } from '../../protocol/job-about.ts';
@@ -15,9 +15,9 @@ export interface Scale {
   readonly pending: number;
   readonly running: number;
   readonly ended: number;
-  /** Time between two submissions, in ms; the default is one minute. */
+  /** Time between two submissions in ms; one minute by default. */
   readonly everyMs?: number;
-  /** Also writes an audit row for each ended job, tags and groups of some jobs, and 2,000 logs. */
+  /** True to also write an audit row for each ended job, tags and groups of some jobs, and up to 2,000 logs. */
   readonly isAged?: boolean;
 }
 
@@ -38,8 +38,8 @@ const rowsAtOnce = 2_500;
 const minute = 60_000;
 
 /**
- * Fills the store. Workers have one to eight GPUs and two or three labels. One in 33 is offline, one in 50 is drained. The
- * first workers run one job each. Pending jobs match no idle worker, and have ten different requirements. Nine of ten
+ * Fills the store. Workers have one to eight GPUs and two or three labels. The first workers run one job each. Of the others, one
+ * in 33 is offline, and one in 50 is drained. Pending jobs match no worker, and have ten different requirements. Nine of ten
  * ended jobs completed. Ended jobs are the oldest, pending jobs the newest.
  */
 export async function fillLargeFleet(dataDir: string, scale: Scale): Promise<LargeFleet> {
@@ -85,7 +85,7 @@ export async function fillLargeFleet(dataDir: string, scale: Scale): Promise<Lar
 
 const maxLogs = 2_000;
 
-/** A job in fifty has tags and a group. */
+/** Returns tags and a group for one job in fifty, and nothing for the others. */
 const aboutOf = (n: number): JobAbout =>
   n % 50 === 0
     ? {
@@ -220,7 +220,7 @@ function jobOf(n: number, queuedAt: number): PendingJob {
     },
     user: ['admin', 'ada', 'grace', 'ci'][n % 4] ?? 'admin',
     team: null,
-    // No priority boost is pending, so the rank stays constant during a measurement.
+    // No boost is pending, so the rank stays constant during a measurement.
     rank: { priority, boosts: 0, boostAt: null, top: 0, level: priority, turn: n + 1 },
     approval: null,
     retryOf: null,

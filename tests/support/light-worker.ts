@@ -10,24 +10,21 @@ const Command = z.looseObject({
 });
 type Command = z.output<typeof Command>;
 
-/** A response: its status and its JSON, which is not checked against the contract. */
+/** A response. `body`: the JSON, which is not checked against the contract. */
 interface LightAnswer {
   readonly status: number;
   readonly body: unknown;
 }
 
-/**
- * A worker of protocol 2 without an agent, which a test controls. It needs so few resources that one process can run a
- * thousand of them.
- */
+/** A simulated protocol 2 worker that a test controls. It has no agent, so one process can run a thousand workers. */
 export interface LightWorker {
   readonly id: string;
-  /** The commands received on all its streams, oldest first, without pings. */
+  /** The commands received on all streams, oldest first, without pings. */
   readonly commands: readonly Command[];
   readonly isOpen: boolean;
   readonly waitFor: Notices['waitFor'];
   register(more?: object): Promise<LightAnswer>;
-  /** Resolves with the first byte. A `stopsReading` worker reads nothing after that. */
+  /** Resolves when the response has started. `stopsReading`: never read the stream after that. */
   openStream(options?: { readonly stopsReading?: boolean }): Promise<void>;
   /** Resets the stream's socket. */
   cut(): void;
@@ -39,7 +36,7 @@ export interface LightWorkerDeps {
   readonly url: string;
   readonly id: string;
   readonly token: string;
-  /** HTTP connections for calls, which many workers share. */
+  /** HTTP connections for calls. Many workers share one agent. */
   readonly agent: http.Agent;
   readonly onCommand?: (command: Command, worker: LightWorker) => void;
 }
@@ -61,7 +58,7 @@ export function createLightWorker(deps: LightWorkerDeps): LightWorker {
       const answer = await answerTo(request, JSON.stringify(body));
       return { status: answer.statusCode ?? 0, body: parseJson(await textOf(answer)) };
     } catch (cause) {
-      // Retry, as every client does, because the server may have just closed a reused connection.
+      // Retry, as all clients do, because the server may have just closed a reused connection.
       if (triesLeft === 0) throw cause;
       return call(path, body, triesLeft - 1);
     }
@@ -138,7 +135,7 @@ function followLines(answer: http.IncomingMessage, onLine: (line: string) => voi
   });
 }
 
-/** For `onCommand`: accepts every offer and completes it immediately. */
+/** For `onCommand`: accepts each offer and completes its job immediately. */
 export function completeAtOnce(command: Command, worker: LightWorker): void {
   const { type, job_id: job = '', attempt_id: attempt = '' } = command;
   if (type !== 'job_submit') return;

@@ -13,11 +13,11 @@ import type { JobOffer, Rig } from './upload-bench.ts';
 type Reachable = Pick<TestServer, 'url' | 'admin'>;
 
 export interface Shipper {
-  /** Sends one chunk unchanged. Resolves with the new end of the log. */
+  /** Sends one chunk unchanged. Resolves with the new end of the stored log, as a byte position. */
   ship(chunk: Partial<LogChunkBody>): Promise<number>;
-  /** Sends the next text in chunks of at most 50,000 characters. `isLast` marks the end of the log. */
+  /** Appends text to the log, in chunks of at most 50,000 characters. `isLast` marks the end of the log. */
   print(text: string, isLast?: boolean): Promise<void>;
-  /** The worker's API call. */
+  /** Makes the worker's API call and returns its result. */
   readonly call: ReturnType<typeof shipCall>;
 }
 
@@ -109,7 +109,7 @@ export async function openLogStream(
     async end(): Promise<void> {
       while (await read());
     },
-    /** Reads nothing for this many ms. */
+    /** Waits for this many ms without reading the stream. */
     rest: (ms: number) => pause(ms),
   };
 }

@@ -3,21 +3,21 @@ import { workerLogsApi } from '../../protocol/logs-api.ts';
 /** The log of an attempt as an orchestrator stores it. */
 export interface StoredLog {
   readonly text: string;
-  /** The position at which the stored log ends. */
+  /** The byte position at which the stored log ends. */
   readonly next: number;
   readonly isComplete: boolean;
-  /** Parts that were lost on the rig: `at` is the position in the text, `bytes` is the number of missing bytes. */
+  /** Parts that were lost on the rig. `at`: index in `text`. `bytes`: number of missing bytes. */
   readonly gaps: readonly { readonly at: number; readonly bytes: number }[];
-  /** The number of accepted chunks. */
+  /** Number of accepted chunks. */
   readonly chunks: number;
 }
 
-/** Stores logs according to the contract: accepts a chunk only if it starts at the end of the log. */
+/** Stores logs as the orchestrator does: accepts a chunk only if it continues at the end of the log. */
 export interface LogStore {
-  /** Stores a chunk, and returns the new end of the log. Throws for a chunk that the contract forbids. */
+  /** Stores a chunk if it fits, and returns the end of the log. Throws for a body that violates the contract. */
   accept(body: unknown): number;
   of(attempt?: string): StoredLog;
-  /** Drops everything after this position, like an orchestrator that restored a backup. */
+  /** Drops the chunks that end after this position, like an orchestrator that restored a backup. */
   rewind(attempt: string, to: number): void;
 }
 
@@ -57,7 +57,7 @@ export function createLogStore(): LogStore {
   };
 }
 
-/** Returns the text that a terminal shows in the end: only the last version of each overwritten line. */
+/** Returns the final text on a terminal, with only the last version of each overwritten line. */
 export const terminalText = (text: string): string =>
   text
     .replace(/\r+\n/g, '\n')

@@ -1,17 +1,17 @@
-/** A simulated engine in memory, on virtual time. It starts launches in the order of its queue, and can simulate every kind of fault. */
+/** An engine in memory, on virtual time. It starts launches in the order of its queue, and can simulate faults. */
 import type { Clock } from '../../main/orchestrator/ports/index.ts';
 import type { Engine, LaunchAnswer, LaunchOrder, Sighting } from '../../main/orchestrator/ports/engines.ts';
 import type { LaunchId } from '../../protocol/ids.ts';
 
 export type Exit = NonNullable<Sighting['exit']>;
 
-/** The result of an order. The engine does not check names, so two allocations can have the same name. */
+/** The machines of one order. The engine does not check names, so two allocations can belong to the same launch. */
 export interface Allocation {
   readonly fleet: string;
   readonly engineId: string;
   readonly order: LaunchOrder;
   readonly createdAt: number;
-  /** The earliest start, on the wall clock. */
+  /** Wall clock time of the earliest possible start. */
   readonly readyAt: number;
   state: Sighting['state'];
   startedAt: number | null;
@@ -20,13 +20,16 @@ export interface Allocation {
   exit: Exit | null;
 }
 
-/** The engine's answer to an order. `createsAfterMs`: the time until the launch exists although the order had no answer; null for never. */
+/**
+ * The engine's answer to an order. `createsAfterMs`: time until the engine creates the allocation of an order without an answer;
+ * null for never.
+ */
 export type LaunchFault =
   | { readonly kind: 'accept'; readonly delayMs: number }
   | { readonly kind: 'refuse'; readonly scope: 'permanent' | 'temporary'; readonly message: string }
   | { readonly kind: 'silent'; readonly createsAfterMs: number | null; readonly delayMs: number };
 
-/** The engine's answer to a request for its list. The list is created immediately, and arrives after the delay. */
+/** The engine's answer to a request for the list. The engine creates the list immediately, and delivers it after the delay. */
 export type ListFault =
   | { readonly kind: 'answer'; readonly delayMs: number; readonly omits?: (id: LaunchId) => boolean }
   | { readonly kind: 'fail'; readonly delayMs: number };
@@ -37,20 +40,20 @@ export interface MemoryEngineOptions {
   readonly gpus?: number;
   /** Maximum number of machines that run at the same time. */
   readonly machines?: number;
-  /** Time from the order to the start, if there is capacity. Evaluated for every order. */
+  /** Time in ms from the order to the start, if the cluster has capacity. A function is called for each order. */
   readonly startMs?: number | (() => number);
-  /** The time in ms during which the list contains ended launches. */
+  /** Time in ms for which the list still contains an ended launch. */
   readonly keepsEndedMs?: number;
 }
 
-/** A cluster that several fleets can use. Tests change the functions to cause faults. */
+/** A cluster that several fleets can use. Tests replace the functions `on...` to cause faults. */
 export interface MemoryEngine {
   onLaunch: (order: LaunchOrder) => LaunchFault;
   onList: () => ListFault;
   onEnd: (ids: readonly LaunchId[], how: 'ask' | 'now') => 'take' | 'fail';
   /** Called when the machine of the allocation has started. */
   onStart: (allocation: Allocation) => void;
-  /** Called when the engine signals the worker to save and leave. */
+  /** Called when the engine signals the worker to save and leave, before the end of the wall time or on request. */
   onSignal: (allocation: Allocation) => void;
   onGone: (allocation: Allocation) => void;
   engine(fleet: string): Engine;
@@ -58,12 +61,12 @@ export interface MemoryEngine {
   /** Descriptions of events that must never happen. */
   readonly violations: readonly string[];
   readonly calls: { launch: number; list: number; end: number };
-  /** Orders in the order of their arrival. */
+  /** All orders, oldest first. */
   readonly orders: readonly LaunchOrder[];
   live(fleet?: string): readonly Allocation[];
-  /** Ends an allocation as its worker or the cluster does. */
+  /** Ends an allocation, as the exit of its worker or the cluster does. */
   finish(allocation: Allocation, exit: Exit): void;
-  /** Returns descriptions of allocations that run or wait, although no fleet knows them. */
+  /** Describes the live allocations whose launch no fleet knows. */
   findLeaks(isKnown: (id: LaunchId) => boolean): readonly string[];
 }
 
@@ -103,7 +106,7 @@ export function createMemoryEngine(options: MemoryEngineOptions): MemoryEngine {
     return allocation;
   }
 
-  /** Starts allocations in order, without overtaking: a large order at the front blocks the others. */
+  /** Starts waiting allocations in order. A large order at the front blocks all later orders. */
   function startWhatFits(): void {
     const running = allocations.filter(({ state }) => state === 'running');
     let freeGpus = gpus - running.reduce((sum, { order }) => sum + order.nodes * order.gpus, 0);
@@ -179,7 +182,7 @@ export function createMemoryEngine(options: MemoryEngineOptions): MemoryEngine {
       const { order, endedAt } = allocation;
       if (allocation.fleet !== fleet || (endedAt !== null && now - endedAt > keepsEndedMs)) continue;
       if (fault.kind === 'answer' && fault.omits?.(order.launchId) === true) continue;
-      // If two allocations have the same name, a live one takes precedence over an ended one.
+      // If a launch has two allocations, list a live allocation rather than an ended one.
       const known = sightings.get(order.launchId);
       if (known === undefined || known.state === 'ended')
         sightings.set(order.launchId, sightingOf(allocation));

@@ -1,6 +1,6 @@
 /**
- * A tracking server in memory that enforces the limits of MLflow's own (mlflow/utils/validation.py), and the rules of its
- * stores: a param cannot change, and a name cannot be the folder of another one.
+ * A simulated MLflow tracking server in memory. It enforces MLflow's limits (mlflow/utils/validation.py) and the rules of
+ * MLflow's stores: a param cannot change, and a name cannot be a folder in another name.
  */
 import { createServer, type IncomingMessage } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -28,11 +28,11 @@ export interface MlflowReceiver {
   readonly url: string;
   readonly runs: readonly ReceivedRun[];
   readonly experiments: Map<string, { readonly id: string; lifecycle_stage: string }>;
-  /** Each request: `POST runs/log-batch`. */
+  /** All requests, such as `POST runs/log-batch`. */
   readonly requests: string[];
-  /** Returns the status of a failure for a request, or null to serve it. */
+  /** Returns the HTTP status with which a request fails, or null to serve the request. Tests replace this function. */
   fail: (request: string, input: Input) => number | null;
-  /** The only accepted value of the Authorization header; null accepts all. */
+  /** The required value of the Authorization header; null accepts all requests. */
   authorization: string | null;
   close(): Promise<void>;
 }
@@ -62,7 +62,7 @@ function checkName(name: string): void {
   if (name.length > 250) invalid(`Name '${name}' exceeded length limit of 250`);
 }
 
-/** The file store keeps each name as a file below the folder of the run. */
+/** Checks that no name is a folder in another name. MLflow's file store keeps each name as a file below the folder of the run. */
 function checkFolders(names: Iterable<string>): void {
   const all = new Set(names);
   for (const name of all)
@@ -75,7 +75,7 @@ interface Pair {
   readonly value: string;
 }
 
-/** The fields of all requests. */
+/** The union of the fields of all requests. */
 interface Input {
   readonly experiment_name?: string;
   readonly name?: string;

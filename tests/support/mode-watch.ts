@@ -1,14 +1,14 @@
 import { type FSWatcher, lstatSync, readdirSync, watch } from 'node:fs';
 import { join } from 'node:path';
 
-/** Whether an octal mode gives no access to the group and to others. */
+/** Returns true when an octal mode gives the group and others no access. */
 const isPrivate = (mode: string): boolean => /^[0-7]?[0-7]00$/.test(mode);
 
-/** Records the modes of the files in a folder as soon as the files appear. */
+/** Records the modes of files and folders as soon as they appear. */
 export interface ModeWatch {
-  /** Records the current modes of all files now, too. */
+  /** Records the current modes of all files, without waiting for a notification. */
   recordNow(): void;
-  /** Returns `path mode` for every past or present mode that gives other users access. */
+  /** Returns a line `path mode` for each past or present mode that gives other users access. */
   open(): readonly string[];
   /** The number of files and folders recorded so far. */
   recordedCount(): number;
@@ -16,8 +16,8 @@ export interface ModeWatch {
 }
 
 /**
- * Watches a folder and all new folders below it. It can miss a file that exists only between two notifications. Other
- * tests cover that: they write each kind of file under `umask 0`.
+ * Watches a folder and all folders below, including new ones. It can miss a file that exists only between two notifications.
+ * Other tests cover such files: they write each kind of file under `umask 0`.
  */
 export function watchModes(folder: string, isOurs: (path: string) => boolean): ModeWatch {
   const watchers = new Map<string, FSWatcher>();

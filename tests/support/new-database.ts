@@ -4,7 +4,7 @@ import { migrate } from '../../main/store/db/migrations.ts';
 
 interface Migrated {
   readonly bytes: Buffer;
-  /** The place of the fleet's id, which is random in each database. */
+  /** Offset of the fleet's id, which is random in each database. */
   readonly fleetIdAt: number;
   readonly fleetIdLength: number;
 }
@@ -21,15 +21,15 @@ function migrateOnce(): Migrated {
 }
 
 /**
- * Returns the bytes of a new database with the current schema, for a store in memory. Migrating takes longer than most tests
- * that need a store, so each process does it once.
+ * Returns the bytes of a new database with the current schema, for a store in memory. Each process migrates only one database,
+ * because migrating takes longer than most tests that need a store.
  */
 export function newDatabase(): Buffer {
   migrated ??= migrateOnce();
   return migrated.bytes;
 }
 
-/** Returns the bytes of a new database file. Each has the id of another fleet. */
+/** Returns the bytes of a new database file with a new fleet id. */
 export function newDatabaseFile(): Buffer {
   const bytes = Buffer.from(newDatabase());
   const { fleetIdAt = 0, fleetIdLength = 0 } = migrated ?? {};

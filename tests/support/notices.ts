@@ -1,13 +1,16 @@
 /** The result of a check. Any value except null, undefined and false ends the wait. */
 export type Found<T> = T | null | undefined | false;
 
-/** Waits for a condition, with a timeout. The condition is checked after every notification. */
+/** Lets tests wait for a condition, which is checked after each notification. */
 export interface Notices {
-  /** Notifies that something has changed, so that every wait checks its condition again. */
+  /** Makes every wait check its condition again. */
   changed(): void;
-  /** Resolves with the first result of `check`, now or after a later notification. Rejects when there is none before the timeout. */
+  /**
+   * Resolves with the first result of `check`, now or after a later notification. Rejects after the timeout, 30 s by default, or
+   * when `check` throws.
+   */
   waitFor<T>(what: string, check: () => Found<T>, timeoutMs?: number): Promise<T>;
-  /** Rejects all waits, because nothing will change any more. */
+  /** Rejects all current and later waits whose condition does not hold, because nothing will change any more. */
   end(cause: Error): void;
 }
 
@@ -59,7 +62,10 @@ export function createNotices(): Notices {
   };
 }
 
-/** Waits for a change that has no notifications, such as the end of a process: checks it every 20 ms. */
+/**
+ * Waits for a change without notifications, such as the end of a process. Runs `check` every 20 ms, and rejects after the
+ * timeout.
+ */
 export async function eventually<T>(
   what: string,
   check: () => Found<T>,

@@ -2,25 +2,24 @@ import { existsSync, readdirSync, readFileSync, readlinkSync } from 'node:fs';
 import { eventually } from './notices.ts';
 
 /**
- * Every process of a fault test, including child processes, has this variable in its environment. Tests use it to find a
- * guard or trainer whose parent has ended.
+ * All processes of a fault test inherit this environment variable. With it, tests find a guard or trainer whose parent has ended.
  */
 export const ownerVariable = 'TRAINYARD_TEST_OWNER';
 
 /** Returns the command line of a process, which every user of the machine can read. */
 export const argvOf = (pid: number): string => read(`/proc/${pid}/cmdline`).replaceAll('\0', ' ').trim();
 
-/** Returns the environment of a process, which only its own user can read. */
+/** Returns the environment of a process, which only the user of that process can read. */
 export const environmentOf = (pid: number): string => read(`/proc/${pid}/environ`);
 
-/** Whether a process is alive. A zombie counts as dead, although the process table still contains it. */
+/** Returns true when a process is alive. A zombie counts as dead, although the process table still contains it. */
 export function isAlive(pid: number): boolean {
   const stat = read(`/proc/${pid}/stat`);
   const state = stat.slice(stat.lastIndexOf(')') + 2).charAt(0);
   return state !== '' && state !== 'Z' && state !== 'X';
 }
 
-/** Returns the running processes of all owners whose name starts with this text. */
+/** Returns the pids of running processes whose owner starts with this text. Returns none on systems without /proc. */
 export function processesOf(owner: string): readonly number[] {
   if (!existsSync('/proc/self/environ')) return [];
   const mark = `\0${ownerVariable}=${owner}`;
@@ -30,7 +29,7 @@ export function processesOf(owner: string): readonly number[] {
     .filter(pid => pid !== process.pid && `\0${environmentOf(pid)}`.includes(mark) && isAlive(pid));
 }
 
-/** Kills every process of this owner. Repeats this until none is left, because one may be starting another. */
+/** Kills all processes whose owner starts with this text. Repeats this, because a process may have just started another one. */
 export function killProcessesOf(owner: string): void {
   for (let round = 0; round < 20; round += 1) {
     const left = processesOf(owner);
@@ -39,7 +38,7 @@ export function killProcessesOf(owner: string): void {
   }
 }
 
-/** Returns false when the process no longer exists. */
+/** Sends a signal. Returns false when the process no longer exists. */
 export function signal(pid: number, name: NodeJS.Signals): boolean {
   try {
     process.kill(pid, name);
@@ -58,7 +57,7 @@ export function memoryOf(pid: number): number {
   return Number(kib ?? 0) * 1_024;
 }
 
-/** The target of each open descriptor of a process: a path, `socket:[inode]`, `anon_inode:[eventpoll]`, ... */
+/** Returns the target of each open descriptor of a process: a path, `socket:[inode]`, `anon_inode:[eventpoll]`, ... */
 export function descriptorsOf(pid: number): readonly string[] {
   const folder = `/proc/${pid}/fd`;
   try {
@@ -76,7 +75,7 @@ function link(path: string): string {
   }
 }
 
-/** Returns an empty text if the process has ended or belongs to another user. */
+/** Reads a file below /proc. Returns an empty text if the process has ended or belongs to another user. */
 function read(path: string): string {
   try {
     return readFileSync(path, 'latin1');

@@ -2,7 +2,7 @@ import { encodePng } from '../../examples/digits/png.ts';
 
 type Colour = readonly [red: number, green: number, blue: number];
 
-/** Creates a PNG. A function returns the colour of each pixel. */
+/** Creates a PNG. `colourAt` returns the colour of a pixel. */
 export function pngOf(
   width: number,
   height: number,

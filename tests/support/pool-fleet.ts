@@ -1,4 +1,4 @@
-/** A fleet on virtual time whose pools get machines from simulated engines. Each machine automatically runs a simulated worker. */
+/** A fleet on virtual time whose pools order machines from engines in memory. Each machine runs a simulated worker. */
 import type { z } from 'zod';
 import type { EngineOf } from '../../main/orchestrator/ports/index.ts';
 import { type LaunchView, NewPool, type PoolView } from '../../protocol/pool.ts';
@@ -18,11 +18,11 @@ export type PoolFleetOptions = Omit<FleetOptions, 'engineOf'> & Omit<MemoryEngin
 
 export interface PoolFleet {
   readonly fleet: Fleet;
-  /** The engine of all pools without an engine from `addEngine`. */
+  /** The engine of all pools for which `addEngine` has created none. */
   readonly memory: MemoryEngine;
   readonly habits: WorkerHabits;
   readonly workers: readonly PoolWorker[];
-  /** Creates an engine for the pool with this name. */
+  /** Creates a separate engine for the pool with this name. */
   addEngine(pool: string, options?: Omit<MemoryEngineOptions, 'clock'>): MemoryEngine;
   addPool(options?: PoolOptions): Promise<PoolView>;
   pool(name?: string): PoolView;
@@ -32,7 +32,7 @@ export interface PoolFleet {
   restart(options?: Parameters<Fleet['restart']>[0]): Promise<void>;
   /** Kills the orchestrator: workers cannot reach it until `restart`. */
   kill(): void;
-  /** Throws when errors were logged, or when an engine has recorded violations. */
+  /** Closes the fleet. Throws when errors were logged, or when an engine has recorded violations. */
   close(): Promise<void>;
 }
 

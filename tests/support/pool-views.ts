@@ -3,7 +3,7 @@ import { type LaunchView, NewPool, type PoolView } from '../../protocol/pool.ts'
 
 const createdAt = '2026-01-02T03:04:05.678Z';
 
-/** Creates a pool as the API returns it. */
+/** Creates a pool in the form that the API returns. */
 export function poolView(changes: Partial<PoolView> = {}, body: object = {}): PoolView {
   const { name, engine, ...settings } = NewPool.parse({ name: 'gpu', engine: { kind: 'slurm' }, ...body });
   return {
@@ -21,7 +21,7 @@ export function poolView(changes: Partial<PoolView> = {}, body: object = {}): Po
   };
 }
 
-/** Creates a launch as the API returns it, which waits in its engine. */
+/** Creates a launch in the form that the API returns. By default, it waits in its engine. */
 export const launchView = (changes: Partial<LaunchView> = {}): LaunchView => ({
   launch_id: LaunchId.parse('0123456789abcdef'),
   pool_id: PoolId.parse('p_1'),

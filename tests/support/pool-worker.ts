@@ -9,13 +9,13 @@ import {
 import { type Fleet, hashOf } from './fleet.ts';
 import type { Allocation, MemoryEngine } from './memory-engine.ts';
 
-/** The behaviour of workers on their machines. Tests can change it at any time. */
+/** The behaviour of all workers in the fleet. Tests can change the values at any time. */
 export interface WorkerHabits {
   /** Time in ms from the start of the machine to the first call; null for workers that never call. */
   joinMs: number | null;
   /** Duration of each training, in ms. */
   jobMs: number;
-  /** Whether the trainer saves a checkpoint after a notice, and the worker uploads it. */
+  /** True if trainers save a checkpoint after a notice and workers upload it. */
   saves: boolean;
   /** Time in ms from a notice to the disconnect; null for workers that ignore notices. */
   leaveMs: number | null;
@@ -26,12 +26,12 @@ interface Training {
   readonly attemptId: AttemptId;
 }
 
-/** A worker on a machine of an engine. */
+/** A simulated worker on a machine of an engine. */
 export interface PoolWorker {
   readonly allocation: Allocation;
   /** Id of the worker; null before it has joined. */
   readonly id: WorkerId | null;
-  /** Why the orchestrator refused the worker; null when it did not. */
+  /** The code with which the orchestrator refused the worker; null when it did not. */
   readonly refused: string | null;
   readonly job: JobId | null;
   readonly isLeaving: boolean;
@@ -40,13 +40,16 @@ export interface PoolWorker {
   leave(): void;
   /** Simulates the loss of the machine. */
   die(): void;
-  /** Call after a restart of the orchestrator. */
+  /** Reconnects the worker after a restart of the orchestrator. */
   reconnect(): void;
 }
 
 const heartbeatEveryMs = 5_000;
 
-/** Creates a worker. It joins with the token of the order, runs jobs, and leaves after a notice. It repeats every report until it is answered. */
+/**
+ * Creates a worker that joins with the token of the order, runs jobs, and leaves after a notice. It repeats each report until the
+ * orchestrator answers.
+ */
 export function createPoolWorker(
   fleet: Fleet,
   engine: MemoryEngine,
@@ -75,11 +78,11 @@ export function createPoolWorker(
     refused = why;
     engine.finish(allocation, 'failed');
   };
-  /** Makes a call. The answer of an orchestrator that has been killed never arrives. */
+  /** Makes a call. After a kill of the orchestrator, no answer arrives. */
   const callOrchestrator = async <T>(call: () => Promise<T>, done: (answer: T) => void): Promise<void> => {
     if (!isAlive || !isUp()) return;
     const [answer] = await Promise.allSettled([call()]);
-    // While the disk is full, changes are refused. The next heartbeat sends the report again.
+    // The call failed, for example because the disk is full. The next heartbeat sends the report again.
     if (answer.status === 'rejected') isSending = false;
     else if (isAlive) done(answer.value);
   };
@@ -94,7 +97,7 @@ export function createPoolWorker(
       },
     );
 
-  /** Returns the training of the worker, which ends only when its final report is answered. */
+  /** Returns the worker's training. It counts as current until the orchestrator has answered its final report. */
   const currentTraining = (): Training | null => training ?? reports.at(-1)?.training ?? null;
 
   function register(): void {
@@ -256,7 +259,7 @@ export function createPoolWorker(
   };
 }
 
-/** Stores a checkpoint of the job's current attempt, as an upload does. */
+/** Stores a checkpoint of the job's current attempt directly, as the result of an upload. */
 const upload = (fleet: Fleet, jobId: JobId): Promise<void> =>
   fleet.store.write(tx => {
     const attempt = tx.job(jobId)?.attempt;

@@ -10,12 +10,15 @@ import { endTrainings } from './trainings.ts';
 
 export const root = fileURLToPath(new URL('../../', import.meta.url));
 
-/** A process of the program under test. Tests can wait for its output. */
+/** A process under test, with its output. */
 export interface Program {
   readonly pid: number;
   /** Lines of stdout and stderr, in order of arrival. */
   readonly lines: readonly string[];
-  /** Resolves with the first past or future line that matches the pattern. */
+  /**
+   * Resolves with the match of the first past or future line that matches the pattern. Rejects when the process exits without
+   * such a line.
+   */
   waitForLine(pattern: RegExp): Promise<RegExpExecArray>;
   readonly exited: Promise<{ readonly code: number | null; readonly signal: string | null }>;
   kill(signal: NodeJS.Signals): void;
@@ -103,8 +106,8 @@ export interface WorkerOptions {
 }
 
 /**
- * Starts `trainyard worker` and passes the token where no other user can read it. The worker and its trainings end with
- * the test.
+ * Starts `trainyard worker` with the token in the environment, where other users cannot read it. The worker and its trainings end
+ * with the test.
  */
 export function startWorker({
   url,
@@ -126,7 +129,7 @@ export function startWorker({
 
 export const temporaryFolder = (): string => mkdtempSync(join(tmpdir(), 'trainyard-test-'));
 
-/** The digits example as a custom trainer of a rig. */
+/** Command line of the digits example, as a custom trainer. */
 export const digitsTrainer =
   `'${process.execPath}' '${join(root, 'examples/digits/train.ts')}' ` +
   '--config {config_path} --output {output_dir} --resume-from {resume_from}';

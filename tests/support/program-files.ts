@@ -1,6 +1,6 @@
 /**
- * The programs that tests start. `TRAINYARD_BUILT=1` says that `npm run build` has just run. The builds start in half of the
- * time of the sources, and tests start them hundreds of times.
+ * The programs that tests start. With `TRAINYARD_BUILT=1`, tests start the builds of `npm run build`. Builds start in half the
+ * time of the sources, and tests start programs hundreds of times.
  */
 import { fileURLToPath } from 'node:url';
 
@@ -10,5 +10,5 @@ const pathOf = (file: string): string => fileURLToPath(new URL(`../../${file}`, 
 /** The command line, which also contains the server and the worker. */
 export const cliFile = pathOf(isBuilt ? 'dist/main/cli.js' : 'main/cli.ts');
 
-/** The worker that machines of a pool run. */
+/** The worker program that the machines of a pool run. */
 export const workerFile = pathOf(isBuilt ? 'dist/agent/trainyard-worker.mjs' : 'agent/main.ts');

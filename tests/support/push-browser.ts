@@ -16,8 +16,8 @@ async function derive(
 }
 
 /**
- * The receiving side of web push, with the keys of a browser. It reads messages as a browser does (RFC 8188 and 8291), and uses
- * WebCrypto, so that it shares no code with the sender.
+ * Creates the receiving side of web push, with the keys of a browser. `read` decrypts messages as a browser does (RFC 8188 and
+ * 8291). It uses WebCrypto, so that it shares no code with the sender.
  */
 export async function createPushBrowser() {
   const { publicKey, privateKey } = await subtle.generateKey(curve, false, ['deriveBits']);
@@ -50,7 +50,10 @@ export async function createPushBrowser() {
   };
 }
 
-/** Checks the signature of a VAPID header (RFC 8292), and returns its claims. Throws when the signature is wrong. */
+/**
+ * Checks the key and the signature of a VAPID header (RFC 8292), and returns its claims. Throws when the key or the signature is
+ * wrong.
+ */
 export async function readVapid(header: string, serverKey: string): Promise<unknown> {
   const [, token = '', key] = /^vapid t=([^,]+), k=(\S+)$/.exec(header) ?? [];
   if (key !== serverKey) throw new Error('the header has another key than the subscription');

@@ -9,7 +9,7 @@ interface Server {
 
 const sha256 = (text: string): string => createHash('sha256').update(text).digest('hex');
 
-/** Stores files, given by path, as a new version of a dataset. */
+/** Stores texts as the files of a new dataset version. `texts`: the content of each file, by path. */
 export async function pushDataset(
   server: Server,
   name: string,

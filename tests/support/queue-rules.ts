@@ -1,9 +1,9 @@
-/** Derives all decisions of users about the queue from the audit trail, and checks every dispatch against them. */
+/** Derives pauses, limits and approvals from the audit trail, and checks each dispatch against them. */
 import type { AuditRow } from '../../main/orchestrator/ports/index.ts';
 import { liveStatuses } from '../../protocol/job.ts';
 
 export interface QueueRules {
-  /** Processes the next row of the trail and returns the rules that it breaks. */
+  /** Processes the next row of the trail. Describes the rules that the row breaks. */
   check(row: Row): readonly string[];
 }
 
@@ -19,8 +19,8 @@ interface Details {
 const isLive = (status: string): boolean => liveStatuses.some(word => word === status);
 
 /**
- * `neededApproval`: whether a job was submitted with `requires_approval`. `teamOf`: the team whose limit the job uses,
- * or null.
+ * `neededApproval`: returns true if a job was submitted with `requires_approval`. `teamOf`: returns the team whose limit applies
+ * to a job, or null.
  */
 export function createQueueRules(
   neededApproval: (id: string) => boolean,
@@ -89,7 +89,7 @@ export function createQueueRules(
   };
 }
 
-/** Checks a whole trail. */
+/** Checks a whole trail, oldest row first. Describes the broken rules. */
 export function brokenQueueRules(
   rows: readonly Row[],
   neededApproval: (id: string) => boolean,

@@ -1,10 +1,10 @@
 import { type IncomingHttpHeaders, request } from 'node:http';
 import { connect } from 'node:net';
 
-/** Requests that `fetch` cannot send: duplicate headers, a custom `Host`, paths without normalization. */
+/** A request that `fetch` cannot send, with duplicate headers, a custom `Host` or a path that is not normalized. */
 export interface RawRequest {
   readonly method?: string;
-  /** The path exactly as sent. */
+  /** The path, which is sent unchanged. */
   readonly path: string;
   readonly headers?: readonly (readonly [name: string, value: string])[];
   readonly body?: string | Uint8Array;
@@ -13,9 +13,9 @@ export interface RawRequest {
 export interface RawAnswer {
   readonly status: number;
   readonly headers: IncomingHttpHeaders;
-  /** The body of the response; of a stream, only its first part. */
+  /** The body of the response. For an event stream, only its first part. */
   readonly text: string;
-  /** The code of a problem response; null for every other response. */
+  /** The `code` of a problem response; null for other responses. */
   readonly code: string | null;
 }
 
@@ -63,7 +63,10 @@ export function sendRaw(
 export const bearer = (token: string): readonly [string, string] => ['authorization', `Bearer ${token}`];
 export const asJson: readonly [string, string] = ['content-type', 'application/json'];
 
-/** Sends raw bytes on a new connection. Resolves with the server's response when the server closes the connection. */
+/**
+ * Sends raw bytes on a new connection. Resolves with the response when the server closes the connection; rejects after 20 s
+ * without data.
+ */
 export function sendBytes(baseUrl: string, bytes: string | Uint8Array): Promise<string> {
   const { hostname, port } = new URL(baseUrl);
   return new Promise((resolve, reject) => {

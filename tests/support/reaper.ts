@@ -1,8 +1,8 @@
 /**
- * Cleans up after a test program with real processes, also when it was interrupted by Ctrl-C or killed. The reaper
- * detects the end of the program by the end of its stdin.
+ * Cleans up after a test program with real processes, even if the program was interrupted by Ctrl-C or killed. The reaper detects
+ * the end of the program when its own stdin closes.
  *
- *   node reaper.ts PREFIX    ends all processes whose owner starts with this path, and removes the folders of that name
+ *   node reaper.ts PREFIX    kills all processes whose owner starts with PREFIX, and removes all folders whose path does
  */
 import { readdirSync, rmSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
@@ -19,7 +19,7 @@ process.stdin.on('close', () => {
       rmSync(join(dirname(prefix), name), { recursive: true, force: true, maxRetries: 3 });
   }
 });
-// Ignore signals of the terminal, which are for the program. The reaper ends after the program.
+// Ignore signals of the terminal, which are meant for the program. The reaper must outlive the program.
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => {});
 
 function namesIn(folder: string): readonly string[] {

@@ -3,8 +3,9 @@ import { Socket } from 'node:net';
 import { fileURLToPath } from 'node:url';
 
 /**
- * When this process ends, the reaper ends all processes whose owner starts with this path (see `ownerVariable`) and
- * removes the folders whose path starts with it. The returned function does this immediately.
+ * Starts a reaper. At the end of this process, the reaper kills all processes whose owner (see `ownerVariable`) starts with
+ * `prefix`. It then removes all folders whose path starts with `prefix`. The returned function ends the processes and removes
+ * the folders immediately.
  */
 export function reapAtEnd(prefix: string): () => void {
   const reaper = spawn(process.execPath, [fileURLToPath(new URL('reaper.ts', import.meta.url)), prefix], {

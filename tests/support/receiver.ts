@@ -2,7 +2,7 @@ import { createServer, type IncomingHttpHeaders } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { SMTPServer } from 'smtp-server';
 
-/** A request that a receiver got, and the status it answered with; null for none. */
+/** A received request. `status`: the status of the answer; null for no answer. */
 export interface Received {
   readonly path: string;
   readonly method: string;
@@ -11,7 +11,7 @@ export interface Received {
   readonly status: number | null;
 }
 
-/** A list that tests can wait for. */
+/** Creates a list whose growth tests can wait for. */
 function createRecord<T>() {
   const items: T[] = [];
   const waiting = new Set<() => void>();
@@ -35,7 +35,7 @@ function createRecord<T>() {
   };
 }
 
-/** Opens an HTTP server that records requests. `statusOf` chooses the answer; null for no answer. */
+/** Opens an HTTP server that records requests. `statusOf` returns the status for the n-th request, from 1; null for no answer. */
 export async function openReceiver(
   statusOf: (count: number) => number | null,
   headers: Readonly<Record<string, string>> = {},

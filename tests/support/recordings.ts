@@ -1,4 +1,4 @@
-/** Replays recordings of trainers through the readers that the agent uses. */
+/** Replays recorded trainer output through the agent's readers. */
 
 import { cpSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -29,7 +29,7 @@ export const chunksOf = (name: string): readonly Chunk[] =>
       return { t, fd, bytes: Buffer.from(b64, 'base64') };
     });
 
-/** Returns all points of the book in order, and tells the book that they were sent. */
+/** Returns all points of the book in order, and marks them as sent. */
 function sendAll(book: PointBook): readonly MetricPoint[] {
   const points: MetricPoint[] = [];
   book.closeStep();
@@ -46,7 +46,7 @@ export interface Replay {
   readonly progress: Progress;
 }
 
-/** Creates a replay that reads printed text, and the current files below `root` whenever points are sent. */
+/** Creates a replay. `print` reads output. `send` also reads the current files below `root`; null for no files. */
 export function createReplay(root: string | null, log: (message: string) => void = () => {}) {
   const clock = createVirtualClock();
   const book = createPointBook({ isAdopted: false, adoptedMs: 0 });
@@ -67,7 +67,7 @@ export function createReplay(root: string | null, log: (message: string) => void
   return {
     print: (bytes: Uint8Array | string) => applyItems(reader.push(bytes)),
     skipEarlier: async () => files?.skipEarlier(),
-    /** Reads the files and sends the points that are ready. */
+    /** Reads the files, and collects the points that are ready. */
     async send() {
       while (await readFiles?.());
       sentPoints.push(...sendAll(book));
@@ -80,7 +80,7 @@ export function createReplay(root: string | null, log: (message: string) => void
   };
 }
 
-/** Replays a whole recording. All files exist from the start. */
+/** Replays a whole recording. All output is read before the files of the recording appear below `root`. */
 export async function replay(name: string, root: string | null): Promise<Replay> {
   const run = createReplay(root);
   for (const { bytes } of chunksOf(name)) run.print(bytes);

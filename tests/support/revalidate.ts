@@ -1,8 +1,8 @@
 import { get } from 'node:http';
 
 /**
- * Requests a URL with `if-none-match`. Returns the ETag, the status and the length of the response. Does not use `fetch`,
- * because it would add `cache-control: no-cache`.
+ * Requests a URL with `if-none-match`. Returns the ETag, the status and the length of the response. Avoids `fetch`, which would
+ * add `cache-control: no-cache`.
  */
 export const revalidate = (url: string, etag: string): Promise<readonly unknown[]> =>
   new Promise((resolve, reject) => {

@@ -1,4 +1,4 @@
-/** Runs the reverse proxies of docs/network.md as real programs, with the exact blocks of that page. */
+/** Runs the reverse proxies of docs/network.md as real programs, with the configuration blocks of that page. */
 import { execFileSync, spawn } from 'node:child_process';
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';
@@ -12,7 +12,7 @@ const key = join(root, 'tests/support/tls/test-key.pem');
 /** The host name in the blocks of the page. */
 export const proxyName = 'yard.example.org';
 
-/** Returns the first of these programs that runs on this machine; null when none does. */
+/** Returns the first candidate that runs on this machine; null when none does. */
 function findProgram(candidates: readonly string[], versionFlag: string): string | null {
   const runs = (candidate: string): boolean => {
     try {
@@ -39,7 +39,7 @@ export function documentedBlocks(language: string): readonly string[] {
 
 type Replacement = readonly [pattern: RegExp, by: string];
 
-/** Replaces the addresses and paths of the page. Throws when the page lacks one of them. */
+/** Replaces addresses and paths of the page. Throws when the page lacks a pattern. */
 function adaptBlock(text: string, replacements: readonly Replacement[]): string {
   return replacements.reduce((adapted, [pattern, by]) => {
     if (!pattern.test(adapted)) throw new Error(`docs/network.md has no ${pattern.source}`);
@@ -61,7 +61,7 @@ const freePort = (): Promise<number> =>
     });
   });
 
-/** Starts a program that ends with its test. Resolves when `isReady` returns true. */
+/** Starts a proxy that ends with the test. Resolves when `isReady` returns true. */
 async function startProxy(
   [file = '', ...args]: readonly string[],
   isReady: (stderr: string) => boolean,
@@ -88,7 +88,7 @@ export interface NginxProxy {
   reload(adapt: (text: string) => string): void;
 }
 
-/** Starts nginx with the block of the page. `adapt` changes the block first. */
+/** Starts nginx with the configuration block of the page, after the changes of `adapt`. */
 export async function startNginx(
   orchestrator: string,
   adapt = (text: string): string => text,
@@ -129,7 +129,7 @@ ${change(block)}
   };
 }
 
-/** Starts Caddy with the block of the page. Resolves with its address. */
+/** Starts Caddy with the configuration block of the page. Resolves with its URL. */
 export async function startCaddy(orchestrator: string): Promise<string> {
   const folder = temporaryFolder();
   const port = await freePort();

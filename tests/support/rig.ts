@@ -11,11 +11,14 @@ const tools = 'cat chmod curl cut env getent grep id ln mkdir mv rm sed sh sha25
   ' ',
 );
 
-/** A simulated machine with only a shell and the standard Linux tools: no Node, an empty home folder, no environment. */
+/**
+ * A simulated machine with a shell and standard Linux tools, but without Node, environment variables and files in the home
+ * folder.
+ */
 export interface BareMachine {
   readonly home: string;
   readonly path: string;
-  /** Runs a command line in its shell, as a user would. The program ends with its test. */
+  /** Runs a command line in the machine's shell, as a user does. The program ends with the test. */
   run(line: string, env?: Readonly<Record<string, string>>): Program;
 }
 
@@ -41,7 +44,7 @@ export function openBareMachine(): BareMachine {
   };
 }
 
-/** Returns the pids of the running programs whose executable is in this home folder. */
+/** Returns the pids of running programs whose executable is below this home folder. */
 export function programsIn(home: string): readonly number[] {
   const links = execFileSync('sh', ['-c', 'ls -l /proc/[0-9]*/exe 2>/dev/null || :'], { encoding: 'utf8' });
   return links
@@ -55,7 +58,8 @@ export const argumentsOf = (pid: number): readonly string[] =>
   readFileSync(`/proc/${pid}/cmdline`, 'utf8').split('\0').slice(0, -1);
 
 /**
- * Builds the worker of this checkout, as rigs download it. `executable` is null if there is none for this platform.
+ * Builds the worker programs that rigs download. `executable`: path of the program with its own Node; null if there is none for
+ * this platform.
  */
 export async function buildPrograms(): Promise<{
   readonly folder: string;

@@ -15,13 +15,13 @@ const noHead: Pick<HeadKeeper, 'head' | 'matchesTrail' | 'isWithheld'> = {
   isWithheld: false,
 };
 
-/** Opens an audit book, by default without a head. */
+/** Opens an audit book, by default with a keeper that stores no head. */
 export const bookOf = (trail: AuditTrail, seal = testSeal, keeper = noHead): AuditBook =>
   createAuditBook({ trail, seal, markSeal: testMarkSeal, keeper });
 
 export const wholeTrail = { from: null, to: null };
 
-/** A filter that matches everything and returns the newest fifty rows. */
+/** Returns a filter. By default, it matches all rows and returns the newest fifty. */
 export const auditFilter = (changes: Partial<AuditPage> = {}): AuditPage => ({
   type: null,
   actorId: null,

@@ -14,7 +14,7 @@ import type { JobId, WorkerId } from '../../protocol/ids.ts';
 import { newDatabaseFile } from './new-database.ts';
 import { type Watch, watchEvents } from './watch.ts';
 
-/** T in ms: short enough for tests, but long enough for a machine with two busy cores. */
+/** T in ms. Short enough for tests, but long enough for a machine with two busy cores. */
 const defaultTimeoutMs = 20_000;
 
 export interface TestServer {
@@ -36,10 +36,10 @@ export interface TestServer {
 
 export interface TestServerOptions {
   readonly heartbeatTimeoutMs?: number;
-  /** The data folder of an earlier server; by default a new one. A given folder is not removed. */
+  /** The data folder of an earlier server, which `close` does not remove. By default, a new folder that `close` removes. */
   readonly dataDir?: string;
   readonly port?: number;
-  /** Settings that are flags on the command line. */
+  /** Settings that are command-line options of the product. */
   readonly config?: Partial<
     Pick<
       ServerConfig,
@@ -58,10 +58,10 @@ export interface TestServerOptions {
       | 'logs'
     >
   >;
-  /** The addresses of the machine on which the server believes it runs. */
+  /** Replaces the server's detection of the machine's network addresses. */
   readonly addresses?: ComposeDeps['addresses'];
   readonly agent?: Partial<ComposeDeps['agent']>;
-  /** A folder with the programs that rigs download; by default there is none. */
+  /** A folder with the programs that rigs download; none by default. */
   readonly workerPrograms?: string;
   readonly failureLimit?: ComposeDeps['failureLimit'];
   readonly socketLimits?: ComposeDeps['socketLimits'];
@@ -72,7 +72,7 @@ export interface TestServerOptions {
   readonly jsonLog?: boolean;
 }
 
-/** Returns a join token for a worker that this function creates. */
+/** Creates a worker named `rig-to-join`, and returns a join token for it. */
 export async function joinTokenOf(server: TestServer): Promise<string> {
   const { id } = await server.createWorker({ name: 'rig-to-join' });
   const answer = await server.admin.call(workersApi.createJoinToken, { params: { id }, body: {} });
@@ -113,10 +113,10 @@ export async function startTestServer(options: TestServerOptions = {}): Promise<
     },
     {
       clock: options.clock ?? systemClock,
-      // If a test sets the clock ahead, the time since boot also advances, so the clock does not look wrong.
+      // If a test sets the clock ahead, the time since boot advances too, so the server trusts the clock.
       ...(options.clock && { boot: bootOf(options.clock) }),
       ids: systemIds,
-      // Creating the tables step by step takes half of the time of a start.
+      // Start with a migrated database. Migrating an empty database takes half of the start time.
       emptyDatabase: newDatabaseFile(),
       log: createLog(line => log.push(line()), options.jsonLog ?? false),
       logRequests: options.logRequests ?? false,
@@ -169,7 +169,7 @@ export const createShortcuts = (admin: Client): Pick<TestServer, 'createWorker' 
   },
 });
 
-/** Returns the value of a successful call; throws otherwise. */
+/** Returns the value of a successful call. Throws with the failure otherwise. */
 export function valueOf<T>(
   result: { readonly ok: true; readonly value: T } | Extract<CallResult<typeof queueApi.get>, { ok: false }>,
 ): T {

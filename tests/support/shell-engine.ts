@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { onTestFinished } from 'vitest';
 import { temporaryFolder } from './processes.ts';
 
-/** A shell function that reads a field of the message on standard input. */
+/** A shell function that prints a field of the JSON message in `$message`. */
 const field = `field() { printf '%s' "$message" | '${process.execPath}' -p "JSON.parse(require('fs').readFileSync(0, 'utf8')).$1"; }`;
 
 /** The programs of the engine. `$machines` contains a folder for each machine, with the pid of its process group. */
@@ -45,8 +45,8 @@ interface ShellMachine {
 }
 
 /**
- * Installs an engine of four shell scripts, whose machines are process groups on this machine. `name` is the value of the
- * pool's setting `programs`. Machines that still run are killed at the end of the test.
+ * Installs a `command` engine of four shell scripts, whose machines are process groups on this computer. `name`: the value of the
+ * pool's setting `programs`. The end of the test kills machines that still run.
  */
 export function installShellEngine(dataDir: string, name: string) {
   const folder = join(dataDir, 'engines', name);

@@ -1,4 +1,4 @@
-/** Shifts a program's wall clock ahead. Its other clocks are not changed. */
+/** Shifts the wall clock of this process. Other clocks stay unchanged. */
 const RealDate = Date;
 let shiftMs = 0;
 

@@ -24,12 +24,14 @@ export interface SlurmFleet {
   pool(id: PoolId): Promise<PoolView>;
   /** Newest first. */
   launches(pool: PoolId): Promise<readonly LaunchView[]>;
-  /** Waits until `find` returns a value other than null. */
+  /**
+   * Repeats `find` until it returns a value other than null, and returns the value. Rejects after the timeout, 30 s by default.
+   */
   until<T>(what: string, find: () => Promise<T | null>, timeoutMs?: number): Promise<T>;
   jobIn(id: JobId, status: string, timeoutMs?: number): Promise<JobDetail>;
 }
 
-/** Writes a program that starts the worker from the sources on the machine that Slurm chooses. */
+/** Writes a script that Slurm's machines run to start the worker. Returns its path. */
 function workerProgram(lab: SlurmLab): string {
   const file = join(lab.folder, 'trainyard-worker');
   const log = join(lab.folder, 'workers.log');

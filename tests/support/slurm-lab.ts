@@ -11,18 +11,20 @@ import { root } from './processes.ts';
 
 export type Daemon = 'slurmctld' | `slurmd-rig${1 | 2 | 3 | 4 | 5}`;
 
-/** A complete Slurm cluster on this machine, in a temporary folder. tests/support/slurm-lab.sh describes its nodes and partitions. */
+/**
+ * A complete Slurm cluster on this machine, in a temporary folder. tests/support/slurm-lab.sh defines its nodes and partitions.
+ */
 export interface SlurmLab {
   readonly folder: string;
-  /** Runs programs on the cluster. It logs the arguments of Slurm's commands. */
+  /** Runs commands with the environment of the cluster. The arguments of Slurm's commands are logged: see `calls`. */
   readonly run: RunProgram;
-  /** Runs a command and returns its output. Throws when it fails. */
+  /** Runs a command and returns its output. Throws when the command fails. */
   slurm(...argv: readonly string[]): Promise<string>;
-  /** The arguments of all commands so far. */
+  /** Returns the names and arguments of all Slurm commands so far, one command per line. */
   calls(): string;
   /**
-   * The stand-in for a worker (slurm-worker.sh). `start` returns the shell command that starts it, `lines` returns the lines
-   * that it has written so far.
+   * The simulated worker (slurm-worker.sh). `start` returns the shell command that starts the worker. `lines` returns the lines
+   * that the worker has written so far.
    */
   readonly worker: {
     readonly program: string;
@@ -43,7 +45,7 @@ const commands = ['sbatch', 'squeue', 'scancel', 'sinfo'] as const;
 /** The daemons listen on consecutive ports: one for slurmctld, and one for each of the five nodes. */
 const portCount = 6;
 
-/** Starts a cluster. Several can run beside each other. Takes about 2 s. */
+/** Starts a cluster, which takes about 2 s. Several clusters can run at the same time. Throws when Slurm is not installed. */
 export async function startSlurmLab(moreConfiguration = ''): Promise<SlurmLab> {
   for (const [program, name] of [
     ['slurmctld', 'slurm-wlm'],
@@ -66,7 +68,7 @@ export async function startSlurmLab(moreConfiguration = ''): Promise<SlurmLab> {
     HOME: folder,
     SLURM_CONF: join(folder, 'slurm.conf'),
     ORCHESTRATOR_SECRET: 'not for the job',
-    // A partition that the user has chosen in the environment must not hide jobs from the engine.
+    // A partition in the user's environment must not hide jobs from the engine.
     SQUEUE_PARTITION: 'no-such-partition',
   });
   const read = (file: string): string => {
@@ -102,7 +104,7 @@ function control(...args: readonly string[]): void {
   execFileSync(script, args, { stdio: ['ignore', 'ignore', 'inherit'], timeout: 60_000 });
 }
 
-/** Puts commands before Slurm's own on PATH that log their arguments. */
+/** Creates wrappers of Slurm's commands that log their arguments. Returns the folder to put first in PATH. */
 function wrapCommands(folder: string): string {
   const bin = join(folder, 'bin');
   mkdirSync(bin);
@@ -150,7 +152,7 @@ export const slurmSettings = (more: Partial<SlurmSettings> = {}): SlurmSettings 
   return settings;
 };
 
-/** Creates an engine of the cluster. Its launches start stand-in workers. */
+/** Creates an engine for the cluster, whose launches start simulated workers. */
 export const slurmEngine = (
   lab: SlurmLab,
   {
@@ -170,7 +172,7 @@ export const slurmEngine = (
     ...more,
   });
 
-/** Waits until a stand-in worker has written a line. */
+/** Waits until a simulated worker has written a line. */
 export const waitForReport = (
   slurmLab: SlurmLab,
   name: string,

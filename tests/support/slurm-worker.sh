@@ -1,5 +1,5 @@
 #!/bin/bash
-# slurm-worker.sh [FILE]   simulates a worker on a machine of Slurm, and its trainer, which has its own session. Both write one line for
+# slurm-worker.sh [FILE]   simulates a worker on a machine of Slurm, and its trainer, which has its own session. Both append a line for
 # each event to FILE or $REPORT. After a notice (SIGUSR1), the worker takes half a second to save, and then leaves.
 file=${REPORT:-$1}
 say() { echo "$1" >>"$file"; }

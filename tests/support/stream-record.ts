@@ -5,7 +5,7 @@ import { createNotices, type Found, type Notices } from './notices.ts';
 
 const Named = z.looseObject({ status: z.string() }).nullish();
 
-/** An event of the UI stream. Like an external client, it accepts unknown fields. */
+/** An event of the event stream. Unknown fields are accepted, as external clients must do. */
 const EventLine = z.looseObject({
   seq: z.number(),
   kind: z.string(),
@@ -20,36 +20,38 @@ const EventLine = z.looseObject({
 export type EventLine = z.output<typeof EventLine>;
 
 /**
- * Records all events of a server's stream across reconnects, starting with the first. It often breaks the connection itself,
- * so that every scenario tests how the stream resumes (invariant I6).
+ * Records all events of a server, starting with the first. The record often breaks its own connection, so that every scenario
+ * tests how the stream resumes (invariant I6).
  */
 export interface StreamRecord {
   readonly events: readonly EventLine[];
-  /** Problems with the numbering: a gap, a repeat, a reset, or an SSE id that differs from the event's number. */
+  /** Descriptions of problems: a gap, a repeat, an unexpected reset, a wrong SSE id, or a frame that is no event. */
   readonly faults: readonly string[];
-  /** Accepts the next reset, because the server is about to restart its numbering. Other resets are faults. */
+  /** Accepts one more reset. All other resets are faults. */
   expectReset(): void;
   /** The number of connections so far. */
   readonly connections: number;
   readonly waitFor: Notices['waitFor'];
-  /** Resolves with the first event at or after position `from` for which `pick` finds something. */
+  /** Resolves with the first result of `pick` that is not empty, for the events from index `from` on. */
   event<T>(what: string, pick: (event: EventLine) => Found<T>, from?: number, timeoutMs?: number): Promise<T>;
-  /** Waits for an event such as `job.running` of this job. Resolves with its position. */
+  /** Waits for an event of this job, such as `job.running`, from index `from` on. Resolves with the index of the event. */
   job(id: string, type: string, from?: number, timeoutMs?: number): Promise<number>;
-  /** Waits for an event such as `worker.offline` of this worker. Resolves with its position. */
+  /** Waits for an event of this worker, such as `worker.offline`, from index `from` on. Resolves with the index of the event. */
   worker(id: string, type: string, from?: number, timeoutMs?: number): Promise<number>;
   close(): void;
 }
 
 export interface StreamRecordDeps {
-  /** Called for each connection; returns null while no server runs. */
+  /** Called before each connection. Returns null while no server runs. */
   readonly url: () => string | null;
   readonly token: () => string;
 }
 
 const reconnectMs = 50;
 
-/** The number of events after which the n-th connection breaks. Most connections break soon, but some read a long backlog. */
+/**
+ * Returns the number of events after which the n-th connection breaks. Most connections break soon, but some read a long backlog.
+ */
 const breakAfter = (connection: number): number => 4 * 2 ** (connection % 7);
 
 export function startStreamRecord({ url, token }: StreamRecordDeps): StreamRecord {
@@ -151,7 +153,10 @@ interface SseFrame {
   readonly data: string;
 }
 
-/** Yields the complete frames of one connection until it ends. Leaving the loop resets the connection. */
+/**
+ * Yields the complete frames of one connection until the connection ends. Leaving the loop closes the connection. Throws when the
+ * status is not 200.
+ */
 export async function* sseFrames(
   url: URL,
   headers: http.OutgoingHttpHeaders,

@@ -1,7 +1,7 @@
 /**
- * A trainer for the rigs of fault tests. The job's config controls it (`StubConfig`). All trainers of a test append to one
- * file: JSON lines with the pid, the job and the time on the machine's monotonic clock. The file shows which runs
- * overlapped and which continued.
+ * The trainer of fault tests. The job's config controls the trainer (`StubConfig`). All trainers of a test append JSON lines to
+ * one file, with the pid, the job and the time of the machine's monotonic clock. The file shows which runs overlapped and which
+ * continued.
  *
  *   node stub-trainer.ts --config {config_path} --record FILE
  */
@@ -17,12 +17,12 @@ const { values } = parseArgs({
   options: {
     config: { type: 'string', default: '' },
     record: { type: 'string', default: '' },
-    /** For a descendant of a trainer: the number of generations below it. */
+    /** For a descendant of a trainer: the number of generations below this process. */
     descendant: { type: 'string' },
   },
 });
 const config = JSON.parse(readFileSync(values.config, 'utf8')) as StubConfig;
-/** The id of the job: the name of a folder in the path of the config. */
+/** The job's id, which is the name of a folder in the path of the config. */
 const job = values.config.split('/').findLast(part => /^j_[a-z0-9]+$/.test(part)) ?? 'unknown';
 
 function record(kind: TrainerLine['kind'], more: Partial<TrainerLine> = {}): void {
@@ -97,12 +97,12 @@ function end(): never {
   process.exit(code);
 }
 
-/** Prints. Ignores write errors, so that the trainer survives the end of its guard and can be found as an orphan. */
+/** Prints. Ignores write errors, so that the trainer survives its guard and tests can find it as an orphan. */
 function print(text: string | Uint8Array): void {
   process.stdout.write(text, () => {});
 }
 
-/** Prints at a given rate, or slower if the reader cannot keep up. */
+/** Prints the output in the config at its rate, or more slowly if the reader cannot keep up. */
 function startOutputStorm({ kind, bytes, bytes_per_s: rate }: NonNullable<StubConfig['print']>): void {
   const units = {
     lines: Buffer.from(`${'lorem ipsum dolor sit amet '.repeat(4)}\n`),

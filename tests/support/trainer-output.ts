@@ -1,4 +1,4 @@
-/** Reads the output of trainers as the agent does. */
+/** Reads the output of trainers with the agent's reader. */
 
 import { expect } from 'vitest';
 import { createProgressReader, type OutputItem, type Progress } from '../../agent/metrics/progress.ts';
@@ -10,7 +10,7 @@ export function readAll(...chunks: Chunks): readonly OutputItem[] {
   return [...chunks.flatMap(chunk => reader.push(chunk)), ...reader.end()];
 }
 
-/** Returns the progress that one line reports, when the next line overwrites it. */
+/** Returns the progress in one line that ends with `\r`; undefined when the line reports none. */
 export function progressOf(line: string): Progress | undefined {
   const [item, ...more] = readAll(`${line}\r`);
   expect(more).toEqual([]);

@@ -3,22 +3,22 @@ import { eventually, type Found } from './notices.ts';
 
 /** The config of a job for the stub trainer. */
 export interface StubConfig {
-  /** The trainer ignores this value. */
+  /** A marker that must not leak. The trainer ignores it. */
   readonly canary?: string;
   /** The trainer exits after this time in ms. */
   readonly run_ms?: number;
   /**
-   * The trainer exits when this file, or a file with this name, a dot and the trainer's pid, exists. Without `run_ms` and
-   * `until`, the trainer runs forever.
+   * The trainer exits when this file exists, or a file with this name plus `.PID`. Without `run_ms` and `until`, the trainer runs
+   * forever.
    */
   readonly until?: string;
   readonly exit_code?: number;
   /** The trainer sends itself this signal right after its start. */
   readonly die_at_start?: 'SIGKILL' | 'SIGSEGV' | 'SIGABRT';
   readonly ignore_sigterm?: boolean;
-  /** The length of its chain of descendants: 2 for a child and a grandchild. They ignore SIGTERM. */
+  /** The length of the trainer's chain of descendants: 2 for a child and a grandchild. Descendants ignore SIGTERM. */
   readonly generations?: number;
-  /** The output in addition to its progress. */
+  /** Output in addition to the progress. */
   readonly print?: {
     readonly kind: 'lines' | 'one_line' | 'binary';
     readonly bytes: number;
@@ -29,25 +29,25 @@ export interface StubConfig {
 /** One line of the record that all stub trainers of a test write. */
 export interface TrainerLine {
   readonly kind: 'start' | 'tick' | 'printed' | 'term' | 'end' | 'child';
-  /** Milliseconds on the clock that all processes of this machine share. */
+  /** Milliseconds of the machine's monotonic clock, which all processes share. */
   readonly at: number;
   readonly pid: number;
   readonly job: string;
-  /** For a start: names of environment variables that contain a token. */
+  /** For a start: the names of environment variables that contain a token. */
   readonly leaks?: readonly string[];
-  /** For an end: the exit code or the signal, as far as the trainer can know it. */
+  /** For an end: the exit code or the signal, which a trainer killed by SIGKILL cannot record. */
   readonly code?: number;
   readonly signal?: string;
 }
 
-/** One trainer process. Times are those of its lines. */
+/** One trainer process. `startedAt` and `lastAt` are the times of its first and last line. */
 export interface TrainerRun {
   readonly job: string;
   readonly pid: number;
   readonly startedAt: number;
-  /** The time of its last line. */
+  /** Time of the last line. */
   readonly lastAt: number;
-  /** Whether it recorded its own end. A killed trainer never does. */
+  /** True when the trainer recorded its own end. A trainer killed by SIGKILL never does. */
   readonly ended: boolean;
   readonly lines: readonly TrainerLine[];
 }
@@ -79,7 +79,7 @@ const parseRecord = (text: string): TrainerLine[] =>
     .filter(line => line !== '')
     .map(line => JSON.parse(line) as TrainerLine);
 
-/** Returns the runs of the trainers themselves. Their descendants are not separate runs. */
+/** Groups the lines of trainers by process, in the order of their starts. Leaves out descendants. */
 export function runsOf(lines: readonly TrainerLine[]): readonly TrainerRun[] {
   const children = new Set(lines.filter(({ kind }) => kind === 'child').map(({ pid }) => pid));
   const byPid = Map.groupBy(
@@ -98,7 +98,7 @@ export function runsOf(lines: readonly TrainerLine[]): readonly TrainerRun[] {
     .toSorted((a, b) => a.startedAt - b.startedAt);
 }
 
-/** Returns the pairs of runs of the same job of which the later one started while the earlier one was alive. */
+/** Returns pairs of runs of the same job in which the later run started before the last line of the earlier run. */
 export function overlapsOf(runs: readonly TrainerRun[]): readonly (readonly [TrainerRun, TrainerRun])[] {
   return [...Map.groupBy(runs, ({ job }) => job).values()].flatMap(runLines =>
     runLines.flatMap((earlier, n) =>

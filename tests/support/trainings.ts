@@ -8,7 +8,7 @@ import { isRunning } from '../../agent/process/processes.ts';
 
 const deps = { processes: ownProcesses(process.env), clock: systemClock };
 
-/** Ends a training and its guard, which outlive the worker that has started them. */
+/** Kills a training and its guard, which both outlive their worker. */
 export async function endTraining(run: RunFolder): Promise<void> {
   const guard = readGuard(run);
   const trainer = readTrainer(run);
@@ -17,7 +17,7 @@ export async function endTraining(run: RunFolder): Promise<void> {
   if (trainer !== null) await endGroup(trainer, 0, deps);
 }
 
-/** Ends all trainings of the workers whose state folders are here. */
+/** Kills all trainings of the workers whose state is below this folder. */
 export async function endTrainings(stateHome: string): Promise<void> {
   const home = join(stateHome, 'trainyard');
   const runs = foldersIn(home).flatMap(worker => {

@@ -12,10 +12,7 @@ export interface JobOffer {
   readonly inputs: Extract<WorkerCommand, { type: 'job_submit' }>['inputs'];
 }
 
-/**
- * A worker without a trainer, which runs until the server closes. A test decides when it accepts offers and sends
- * reports.
- */
+/** A simulated worker without a trainer. The test decides when the worker accepts offers and sends reports. */
 export interface Rig {
   readonly id: WorkerId;
   readonly token: string;
@@ -23,7 +20,7 @@ export interface Rig {
   nextOffer(): Promise<JobOffer>;
   /** Sends a report about an offered job. */
   report(offer: Pick<JobOffer, 'jobId' | 'attemptId'>, status: string, more?: object): Promise<Response>;
-  /** Registers as a restarted agent that has lost its running job. */
+  /** Registers without a current job, as a restarted agent that has lost its running job does. */
   register(): Promise<void>;
   openStream(): Promise<void>;
   beat(more?: object): Promise<void>;
@@ -31,7 +28,7 @@ export interface Rig {
 
 type Reachable = Pick<TestServer, 'url' | 'createWorker'>;
 
-/** `facts`: additional registration fields. */
+/** Creates and registers a worker, and opens its stream. `facts`: additional registration fields. */
 export async function openRig(server: Reachable, name = 'rig-1', facts: object = {}): Promise<Rig> {
   const { id, token } = await server.createWorker({ name });
   const offers: JobOffer[] = [];
@@ -100,7 +97,7 @@ export async function openRig(server: Reachable, name = 'rig-1', facts: object =
   return rig;
 }
 
-/** Starts a job on this rig. */
+/** Submits a job, takes the next offer of the rig, and reports the job as running. */
 export async function startJob(
   server: Pick<TestServer, 'submit'>,
   rig: Rig,
@@ -119,7 +116,7 @@ export interface UploadRequest {
   readonly method?: string;
 }
 
-/** Uploads a file as a trainer does. */
+/** Uploads a file with the upload token of an attempt. */
 export const upload = (
   url: string,
   token: string,

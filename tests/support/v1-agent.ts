@@ -4,7 +4,7 @@
  * docs/internals/worker-contract.md, section 3. The test provides the trainer (v1-trainer.ts) and controls the time
  * (v1-waits.ts).
  *
- *   register -> stream + heartbeats -> stream ended: register again at once [9]
+ *   register -> stream + heartbeats -> stream ended: register again immediately [9]
  *                                   -> error: 10 s, register again [9]
  *                                   -> 401, or a line of the stream after the shutdown flag [11]: stop job, goodbye
  */
@@ -20,25 +20,25 @@ const DISCONNECT_TIMEOUT_MS = 5_000;
 
 export interface V1Agent {
   readonly events: V1Events;
-  /** The job that the agent believes it runs; null when idle. */
+  /** Id of the job that the agent believes to run; null when idle. */
   readonly currentJob: string | null;
-  /** Whether the shutdown flag is set. The agent acts on it at the next line of the stream [11]. */
+  /** True when the shutdown flag is set. The agent acts on the flag at the next line of the stream [11]. */
   readonly isLeaving: boolean;
   /**
-   * Sends SIGTERM [14], which takes effect when the loop is not blocked by the trainer's output. Resolves when the agent has
-   * exited. For that, one more line of the stream or its end must arrive, because the flag is checked only then [11].
+   * Sends SIGTERM [14], which takes effect while the trainer's output does not block the loop. Resolves when the agent has
+   * exited. Another line or the end of the stream must arrive first, because the agent checks its flag only then [11].
    */
   stop(): Promise<void>;
   /**
-   * Simulates kill -9: destroys every socket without a goodbye. Returns the trainer that keeps running; null when there
-   * is none [12].
+   * Simulates kill -9: destroys all sockets without a goodbye. Returns the trainer, which keeps running; null when none runs
+   * [12].
    */
   kill(): FakeRun | null;
 }
 
 /**
- * Starts one agent process. It runs until it exits by itself, `stop` or `kill`. Start another one to simulate a
- * restart.
+ * Starts one agent process, which runs until it exits by itself or by `stop` or `kill`. To simulate a restart, start another
+ * agent.
  */
 export function startV1Agent(options: V1AgentOptions): V1Agent {
   const dead = new AbortController();
@@ -99,13 +99,13 @@ async function runAgent(core: V1Core): Promise<V1ExitCause> {
   try {
     await stopCurrentJob(core);
   } catch {
-    return 'crashed'; // the agent cannot report a job without a name
+    return 'crashed'; // the agent cannot report a job without an id
   }
   await disconnect(core);
   return cause;
 }
 
-/** Handles SIGTERM: sets the flag and signals the trainer, whose watcher then reports code -15 [14]. */
+/** Handles SIGTERM: sets the shutdown flag and signals the trainer, whose watcher then reports code -15 [14]. */
 async function handleTermination(core: V1Core): Promise<void> {
   const { loop, state } = core;
   await loop.turn();

@@ -1,6 +1,6 @@
 /**
- * Setup for tests of the v1 agent itself. Each test has a new scripted server, and controls the time. Agents are killed
- * after the test.
+ * Fixture for tests of the v1 agent model itself. Each test gets a new scripted server, and controls the agent's waits. The
+ * fixture kills all agents after the test.
  */
 import { afterEach, beforeEach } from 'vitest';
 import { startV1Agent, type V1Agent } from './v1-agent.ts';
@@ -18,7 +18,7 @@ interface Started {
 }
 
 interface StartOptions extends Partial<V1AgentOptions> {
-  /** The kinds of waits that end by themselves; none by default. */
+  /** Reasons of waits that end immediately; none by default. */
   readonly instant?: readonly V1WaitReason[];
 }
 
@@ -26,13 +26,16 @@ export interface V1Fixture {
   readonly server: ScriptedServer;
   /** Starts a persistent agent with a manual trainer. Resolves as soon as its stream is open. */
   start(options?: StartOptions): Promise<Started>;
-  /** Like `start`, but does not wait for anything. */
+  /** Like `start`, but returns without waiting for the stream. */
   startOnly(options?: StartOptions): Started;
-  /** Like `start`, but also offers job `j1`, and waits for the first line of its trainer. The agent then listens for 100 ms. */
+  /**
+   * Like `start`, but also offers the job `j1`, and waits until the agent has read the first line of its trainer. The agent is
+   * then in its `poll` wait.
+   */
   startBusy(options?: StartOptions): Promise<Started & { readonly run: ManualRun }>;
-  /** The statuses that the server received for a job, in order of arrival. */
+  /** Returns the statuses that the server received for a job, in order of arrival. */
   statusesOf(jobId: string): string[];
-  /** The bodies of all registrations. */
+  /** Returns the bodies of all registrations. */
   registrations(): unknown[];
 }
 
@@ -104,7 +107,10 @@ export function useV1Fixture(): V1Fixture {
   };
 }
 
-/** Creates a `job_submit` as in docs/internals/worker-contract.md, section 3, item 2. A key that is undefined is omitted. */
+/**
+ * Creates a `job_submit` command (docs/internals/worker-contract.md, section 3, item 2). Keys with the value undefined are
+ * omitted.
+ */
 export function createSubmission(jobId: string, more: Readonly<Record<string, unknown>> = {}): unknown {
   return {
     type: 'job_submit',
@@ -119,7 +125,7 @@ export function createSubmission(jobId: string, more: Readonly<Record<string, un
   };
 }
 
-/** For `hold`: matches the post that reports this status. */
+/** For `hold`: matches status reports with this status. */
 export function reports(wanted: string): (body: unknown) => boolean {
   return body => readStatus(body) === wanted;
 }

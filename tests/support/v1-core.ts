@@ -9,8 +9,8 @@ import type { FakeRun, V1Trainer } from './v1-trainer.ts';
 import { createV1Loop, type V1Loop, type V1Wait, type V1WaitReason, waitForReal } from './v1-waits.ts';
 
 /**
- * The detected GPUs. torch reports `driver` (the CUDA version, null on ROCm) and `vram_gb` in units of 10^9 bytes.
- * nvidia-smi reports no `driver` and `vram_gb` in GiB. Without either, everything is unknown and `count` is 0.
+ * The detected GPUs. From torch: `driver` is the CUDA version (null on ROCm), and `vram_gb` is in units of 10^9 bytes. From
+ * nvidia-smi: no `driver`, and `vram_gb` in GiB. Without both tools, `count` is 0 and all other values are unknown.
  */
 export interface V1GpuInfo {
   readonly name: string;
@@ -24,7 +24,7 @@ export interface V1AgentOptions {
   /** The orchestrator's URL without a path. A trailing slash is removed. */
   readonly url: string;
   readonly token: string;
-  /** The way in which the token is passed. An argument must not start with `-`, or the agent exits with code 2 immediately [13]. */
+  /** The source of the token. As an argument, a token that starts with `-` makes the agent exit with code 2 immediately [13]. */
   readonly tokenFrom?: 'argument' | 'environment';
   /** Default: the host's name [13]. */
   readonly name?: string;
@@ -34,22 +34,25 @@ export interface V1AgentOptions {
   /** Sent only when set. */
   readonly provider?: string;
   readonly trainer: V1Trainer;
-  /** Default: real time. It is also used between heartbeats, so a function that does not wait would cause a flood of them. */
+  /**
+   * Waits for the agent; in real time by default. The agent also uses it between heartbeats, so a function that does not wait
+   * causes a flood of heartbeats.
+   */
   readonly wait?: V1Wait;
-  /** The time between two heartbeats; 30 s by default. The agent sends the first when it opens the stream. */
+  /** Time between two heartbeats in ms; 30 s by default. The agent sends the first heartbeat when it opens the stream. */
   readonly heartbeatMs?: number;
   /**
-   * Called after the answer to the final report of a job, before the agent forgets the job. Meanwhile, the agent drops
-   * offered jobs [4]. A test can make this interval longer.
+   * Called after the answer to the final report of a job, before the agent forgets the job. In this interval, which a test can
+   * extend, the agent drops offered jobs [4].
    */
   readonly beforeClear?: (jobId: string) => Promise<void>;
-  /** Default: real sockets, which `dead` destroys. */
+  /** Creates the HTTP client. Default: real sockets, which aborting `dead` destroys. */
   readonly http?: (dead: AbortSignal) => V1Http;
 }
 
 export interface V1State {
   workerId: string | null;
-  /** The job that the agent believes it runs. A `job_submit` without `job_id` leaves a job without a name. */
+  /** The job that the agent believes to run. After a `job_submit` without `job_id`, the job has no id. */
   currentJob: { readonly jobId: string | undefined } | null;
   run: FakeRun | null;
   isShutdownRequested: boolean;
@@ -65,7 +68,7 @@ export interface V1Core {
   readonly http: V1Http;
   readonly emit: (observation: V1Observation) => void;
   readonly wait: V1Wait;
-  /** Waits as a coroutine does. Aborting the signal ends the wait early, without an error. */
+  /** Waits as a coroutine does: returns only when the loop is free. Aborting the signal ends the wait early, without an error. */
   pause(ms: number, reason: V1WaitReason, signal?: AbortSignal): Promise<void>;
 }
 
@@ -77,7 +80,7 @@ const A100: V1GpuInfo = {
   accelerator: 'cuda',
 };
 
-/** Aborting `dead` ends all calls and waits. */
+/** Creates the core of an agent process. Aborting `dead` ends all its calls and waits. */
 export function createCore(options: V1AgentOptions, emit: V1Core['emit'], dead: AbortSignal): V1Core {
   const config = fillIn(options);
   const loop = createV1Loop();

@@ -1,9 +1,12 @@
 /**
- * The observable events of a v1 agent, recorded in order. Tests wait for an event instead of sleeping. Numbers in brackets
- * are items of docs/internals/worker-contract.md, section 3.
+ * The observable events of a v1 agent, in order. Tests wait for events instead of sleeping. Numbers in brackets are items of
+ * docs/internals/worker-contract.md, section 3.
  */
 
-/** The job with which a trainer was started [2, 3]. `uploadUrl`: the orchestrator's URL with the path of the offer. */
+/**
+ * The job for which the agent starts a trainer [2, 3]. `uploadUrl`: the orchestrator's URL with the `upload_endpoint` of the
+ * offer.
+ */
 export interface V1Job {
   readonly jobId: string;
   readonly config: unknown;
@@ -29,11 +32,11 @@ export type V1Observation =
       readonly abandonJob: string | null;
     }
   | { readonly kind: 'streamOpen'; readonly workerId: string }
-  /** The server ended the stream in an orderly way. The agent registers again at once [9]. */
+  /** The server ended the stream in an orderly way. The agent registers again immediately [9]. */
   | { readonly kind: 'streamEnded' }
   /** The registration or the stream failed. The agent waits 10 s unless `status` is 401 [9, 11]. */
   | { readonly kind: 'connectionLost'; readonly status: number | null; readonly message: string }
-  /** A line of the stream arrived while the trainer's silence blocks the agent, which reads it later [10]. */
+  /** A line of the stream arrived while the agent is blocked by its silent trainer. The agent reads the line later [10]. */
   | { readonly kind: 'lineHeld'; readonly text: string }
   /** The agent read a `data: ` line with one JSON object [1]. */
   | { readonly kind: 'lineReceived'; readonly event: Readonly<Record<string, unknown>> }
@@ -41,11 +44,11 @@ export type V1Observation =
   | { readonly kind: 'lineUnreadable'; readonly text: string }
   | { readonly kind: 'jobStarted'; readonly job: V1Job }
   /**
-   * The loop is blocked from here until the trainer prints or ends. The agent sends no heartbeat and reads no line or
-   * signal [10].
+   * From here until the trainer prints or ends, the loop is blocked: the agent sends no heartbeat and handles no line or signal
+   * [10].
    */
   | { readonly kind: 'trainerAwaited'; readonly jobId: string }
-  /** A `job_submit` arrived while a trainer runs, or while the agent believes that one does [5]. */
+  /** A `job_submit` arrived while the agent's trainer runs, or while the agent believes that it does [5]. */
   | { readonly kind: 'jobIgnored'; readonly jobId: string; readonly heldJob: string }
   /** A `job_submit` arrived while the final report of the previous job was waiting for its answer [4]. */
   | { readonly kind: 'jobDropped'; readonly jobId: string; readonly heldJob: string }
@@ -53,7 +56,7 @@ export type V1Observation =
   | { readonly kind: 'trainerExited'; readonly jobId: string; readonly code: number }
   /** The watcher of this job's trainer failed. The agent reports nothing more about the job. */
   | { readonly kind: 'watcherDied'; readonly jobId: string; readonly message: string }
-  /** A status post returned; `answerStatus` is null when it got no answer. The agent ignores both fields [8]. */
+  /** A status report has ended; `answerStatus` is null when no answer arrived. The agent ignores the answer [8]. */
   | {
       readonly kind: 'statusPosted';
       readonly jobId: string;
@@ -62,7 +65,7 @@ export type V1Observation =
       readonly answerStatus: number | null;
       readonly answerBody: unknown;
     }
-  /** The agent forgot its job (null if it had none), and accepts another one from now on [4, 7]. */
+  /** The agent forgot its job (null if it had none). From now on, it accepts another job [4, 7]. */
   | { readonly kind: 'jobCleared'; readonly jobId: string | null; readonly by: 'watcher' | 'stop' }
   | {
       readonly kind: 'heartbeatSent';
@@ -70,7 +73,7 @@ export type V1Observation =
       readonly currentJobId: string | null;
       readonly answerStatus: number | null;
     }
-  /** An ephemeral agent asked for more jobs after its job [11]. */
+  /** An ephemeral agent requested the queue after its job [11]. */
   | { readonly kind: 'queueAsked'; readonly answerStatus: number | null; readonly hasJobs: boolean }
   /** The shutdown flag is set. The agent acts on it at the next line of the stream, or at its end [11, 14]. */
   | { readonly kind: 'leaving'; readonly by: 'shutdown' | 'queue' | 'signal'; readonly reason: string | null }
@@ -137,7 +140,7 @@ export function createV1Events(): V1Events & { emit(observation: V1Observation):
         if (exit !== undefined) giveUp(exit);
         else waiters.push({ offer, giveUp });
       });
-      promise.catch(() => undefined); // a wait that a test drops must not count as unhandled
+      promise.catch(() => undefined); // no unhandled rejection when a test drops the wait
       return promise;
     },
     emit(observation) {

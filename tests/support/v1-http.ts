@@ -1,13 +1,13 @@
 /**
- * HTTP as in the library of the published agent: a new connection for every call, no redirects, and a stream that is read
- * as text and split into lines (docs/internals/worker-contract.md, section 3, item 1).
+ * HTTP like that of the published agent's library: a new connection for each call, no redirects, and streams that are split into
+ * lines (docs/internals/worker-contract.md, section 3, item 1).
  */
 import http from 'node:http';
 import https from 'node:https';
 import { pipeline } from 'node:stream';
 import zlib from 'node:zlib';
 
-/** An answer; `body` is the parsed JSON, or else the text. */
+/** An answer. `body`: the parsed JSON, or the text if it is not JSON. */
 export interface V1Answer {
   readonly status: number;
   readonly body: unknown;
@@ -26,11 +26,11 @@ export interface V1Stream {
 export interface V1Http {
   get(path: string, timeoutMs: number): Promise<V1Answer>;
   post(path: string, body: unknown, timeoutMs: number, signal?: AbortSignal): Promise<V1Answer>;
-  /** Calls `onLine` when a line arrives, which may be long before `next` returns it. */
+  /** Opens a stream. Calls `onLine` when a line arrives, which may be long before `next` returns the line. */
   stream(path: string, signal: AbortSignal, onLine: (text: string) => void): Promise<V1Stream>;
 }
 
-/** An answer outside 2xx to a call that must succeed: registration and stream. */
+/** Thrown when a registration or a stream request returns a status other than 2xx. */
 export class V1StatusError extends Error {
   readonly status: number;
 
@@ -40,7 +40,7 @@ export class V1StatusError extends Error {
   }
 }
 
-/** Aborting `dead` ends all calls: it destroys their sockets, as when the process dies. */
+/** Creates an HTTP client. Aborting `dead` destroys all its sockets, as when the process dies. */
 export function createV1Http(url: string, token: string, dead: AbortSignal): V1Http {
   async function send(
     method: string,
@@ -65,8 +65,8 @@ export function createV1Http(url: string, token: string, dead: AbortSignal): V1H
     const { request } = target.protocol === 'https:' ? https : http;
     return new Promise((resolve, reject) => {
       const outgoing = request(target, { method, agent: false, headers }, resolve).on('error', reject);
-      // Do not use the option `signal`, because it would also destroy the socket after its release, when its error has no
-      // listener.
+      // Do not use the option `signal`. It would also destroy the socket after the request has released it, when no listener
+      // handles the error.
       const cut = (): void => void outgoing.destroy();
       signal.addEventListener('abort', cut);
       outgoing.on('close', () => signal.removeEventListener('abort', cut)).end(text);
@@ -108,7 +108,7 @@ function parseBody(text: string): unknown {
   }
 }
 
-/** The library requests compression, so this code must decompress. */
+/** Decompresses the body, because the requests accept compression like those of the library. */
 function decodeBody(response: http.IncomingMessage): AsyncIterable<Buffer> {
   const encoding = response.headers['content-encoding'];
   if (encoding !== 'gzip' && encoding !== 'deflate') return response;
@@ -135,7 +135,7 @@ function createInbox(): { put(item: V1StreamItem): void; readonly next: () => Pr
   };
 }
 
-/** Reads the lines of a stream. An incomplete last line counts only if the stream ends in an orderly way. */
+/** Reads the lines of a stream. Includes an incomplete last line only if the stream ends in an orderly way. */
 async function readLines(response: http.IncomingMessage, onLine: (text: string) => void): Promise<void> {
   const decoder = new TextDecoder('utf-8', { ignoreBOM: true });
   const splitter = createLineSplitter();
@@ -156,8 +156,8 @@ export interface LineSplitter {
 }
 
 /**
- * Splits text into lines like Python's `str.splitlines`, piece by piece (item 1). A `\r` at the end of a piece may belong to
- * a `\r\n`, so it completes a line only with the next piece or the end of the stream.
+ * Splits text into lines like Python's `str.splitlines`, piece by piece (item 1). A `\r` at the end of a piece may belong to a
+ * `\r\n`. It therefore completes a line only at the next piece or at the end of the stream.
  */
 export function createLineSplitter(): LineSplitter {
   let rest = '';

@@ -1,13 +1,12 @@
 /**
- * Starts, watches, reports and stops the job of a v1 agent. Numbers in brackets are items of
- * docs/internals/worker-contract.md, section 3. One field contains the current job, another one the trainer. Two coroutines
- * write both fields:
+ * Starts, watches, reports and stops the job of a v1 agent. Numbers in brackets are items of docs/internals/worker-contract.md,
+ * section 3. The state has one field for the current job and one for its trainer. Two coroutines write both fields:
  *
  *   stream: job_submit -> start ... job_cancel, abandon_job, exit -> stop -> post `cancelled` -> clear both fields
  *   watcher (one per trainer): read a line, sleep 100 ms, check ... ended -> post the outcome -> clear both fields
  *
- * The watcher reports and clears *the current job*, which may be another job by then. These are the races of items 4 and
- * 7, which the model reproduces.
+ * The watcher reports and clears *the current job*, which may already be a later job. The model reproduces these races (items 4
+ * and 7).
  */
 import { nameJob, requestShutdown, toText, type StreamEvent, type V1Core } from './v1-core.ts';
 import type { V1Job, V1JobStatus } from './v1-events.ts';
@@ -25,8 +24,8 @@ function requireKey(event: StreamEvent, key: string): unknown {
 
 /**
  * Handles `job_submit` [2, 3, 4, 5]. Throws for a missing key, or for a token that is not a string, *after* the agent has
- * accepted the job. The agent then loses its stream, waits 10 s and registers with a job that has no trainer. Without
- * `job_id`, the registration fails, so the agent never registers again.
+ * accepted the job. The agent then loses its stream, waits 10 s and registers with a job that has no trainer. Without `job_id`,
+ * that registration fails too, every time.
  */
 export async function startJob(core: V1Core, event: StreamEvent): Promise<void> {
   const { state, emit } = core;
@@ -55,7 +54,7 @@ export async function startJob(core: V1Core, event: StreamEvent): Promise<void> 
   state.run = run;
   emit({ kind: 'jobStarted', job });
   void watchRun(core, run, jobId).catch((error: unknown) => {
-    emit({ kind: 'watcherDied', jobId, message: String(error) }); // not awaited in the published agent either
+    emit({ kind: 'watcherDied', jobId, message: String(error) }); // the published agent does not await its watcher either
   });
 }
 
@@ -93,8 +92,8 @@ async function watchRun(core: V1Core, run: FakeRun, jobId: string): Promise<void
 }
 
 /**
- * Stops the running trainer and reports the current job as `cancelled` [6]. Waiting for the trainer blocks the loop. After
- * that, the agent can accept the next job, even while the watcher of the old trainer still sleeps [7].
+ * Stops the running trainer and reports the current job as `cancelled` [6]. Waiting for the trainer blocks the loop. Afterwards,
+ * the agent can accept the next job, even while the watcher of the old trainer still sleeps [7].
  */
 export async function stopCurrentJob(core: V1Core): Promise<void> {
   const { state, loop } = core;
@@ -125,7 +124,7 @@ function clearJob({ state, emit }: V1Core, by: 'watcher' | 'stop'): void {
   emit({ kind: 'jobCleared', jobId, by });
 }
 
-/** Sends one post without retries. The agent ignores the answer, and also a missing answer [8]. */
+/** Sends one status report without retries. The agent ignores the answer, and also a missing answer [8]. */
 async function reportStatus(core: V1Core, status: V1JobStatus, error: string | null = null): Promise<void> {
   if (core.state.currentJob === null) return;
   const jobId = nameJob(core.state.currentJob);
@@ -137,7 +136,7 @@ async function reportStatus(core: V1Core, status: V1JobStatus, error: string | n
   core.emit({ kind: 'statusPosted', jobId, status, error, answerStatus, answerBody });
 }
 
-/** Asks, as an ephemeral agent, for more jobs. Any answer except 200 with `has_jobs: true` means that there are none [11]. */
+/** Requests the queue, as an ephemeral agent does after its job. Returns true only after a 200 with `has_jobs: true` [11]. */
 async function askForMoreJobs(core: V1Core): Promise<boolean> {
   const path = `/api/workers/queue?worker_id=${encodeURIComponent(core.state.workerId ?? 'None')}`;
   const answer = await core.loop

@@ -1,13 +1,13 @@
 /**
- * A scripted server for tests of the v1 agent. It records every call, and returns the answers that a test sets. A test can
- * also delay an answer, and write any text to the open stream.
+ * A scripted server for tests of the v1 agent model. It records all calls, and returns the answers that a test sets. A test can
+ * also delay answers, and write any text to the open stream.
  */
 import http from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { gzipSync } from 'node:zlib';
 
 export interface RecordedCall {
-  /** Method and path with its query, such as `POST /api/workers/heartbeat`. */
+  /** Method and path with the query, such as `POST /api/workers/heartbeat`. */
   readonly name: string;
   readonly headers: http.IncomingHttpHeaders;
   readonly body: unknown;
@@ -16,14 +16,14 @@ export interface RecordedCall {
 }
 
 export interface ScriptedAnswer {
-  /** Whether to compress the body, which the agent's library allows. */
+  /** True to compress the body. The agent's library accepts this. */
   readonly isCompressed?: boolean;
   readonly status?: number;
   readonly body?: unknown;
 }
 
 export interface HeldCall {
-  /** Resolves when the call has arrived. It has no answer yet. */
+  /** Resolves when the call has arrived. The server does not answer it before `answer`. */
   readonly arrived: Promise<RecordedCall>;
   answer(answer?: ScriptedAnswer): void;
 }
@@ -31,11 +31,11 @@ export interface HeldCall {
 export interface ScriptedServer {
   readonly url: string;
   readonly calls: readonly RecordedCall[];
-  /** The calls whose name contains this text. */
+  /** Returns the calls whose name contains this text. */
   named(part: string): RecordedCall[];
-  /** Sets the answer to all later calls whose name contains this text. The default is 200 with `success: true`. */
+  /** Sets the answer to all later calls whose name contains this text. The default answer is 200 with `success: true`. */
   answer(part: string, answer: ScriptedAnswer): void;
-  /** Delays the answer to the next call whose name contains `part` and whose body `where` accepts. */
+  /** Holds back the answer to the next call whose name contains `part` and whose body matches `where`. */
   hold(part: string, where?: (body: unknown) => boolean): HeldCall;
   /** Writes raw text to the open stream. */
   write(text: string | Uint8Array): void;

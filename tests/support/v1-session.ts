@@ -1,5 +1,5 @@
 /**
- * A v1 agent's session with its orchestrator: registration, stream and heartbeats. Numbers in brackets are items of
+ * The session of a v1 agent with its orchestrator: registration, stream and heartbeats. Numbers in brackets are items of
  * docs/internals/worker-contract.md, section 3.
  */
 import { nameJob, requestShutdown, requireObject, toText, type StreamEvent, type V1Core } from './v1-core.ts';
@@ -27,7 +27,7 @@ export async function register(core: V1Core): Promise<void> {
   const resumeJob = resume ? nameResumed(requireObject(resume)) : null;
   const abandonJob = resumeJob === null && abandon ? toText(abandon) : null;
   state.workerId = workerId;
-  // The agent trusts the server even if its trainer has ended in the meantime. In that case, the job is never cleared.
+  // The agent trusts the server even if its trainer has already ended. In that case, nothing ever clears the job.
   if (resumeJob !== null) state.currentJob = { jobId: resumeJob };
   core.emit({ kind: 'registered', workerId, namedJob, resumeJob, abandonJob });
   if (abandonJob !== null) await stopCurrentJob(core);
@@ -81,7 +81,7 @@ async function handleLine(core: V1Core, line: string): Promise<void> {
     case 'job_submit':
       return startJob(core, event);
     case 'job_cancel':
-      return stopCurrentJob(core); // whatever id the event carries [6]
+      return stopCurrentJob(core); // the agent ignores the id in the event [6]
     case 'shutdown':
       return requestShutdown(core, 'shutdown', toText(event['reason'] ?? 'unknown'));
     default: // `ping`, and every unknown type

@@ -1,4 +1,4 @@
-/** Fake trainer processes for a v1 agent (docs/internals/worker-contract.md, section 3, items 3, 6, 7, 10, 14). */
+/** Simulated trainer processes for a v1 agent (docs/internals/worker-contract.md, section 3, items 3, 6, 7, 10, 14). */
 import type { V1Job } from './v1-events.ts';
 
 /** A trainer process. Exit codes are as in Python: negative for a signal, such as -15 for SIGTERM. */
@@ -74,13 +74,13 @@ export function createManualRun(job: V1Job, { onTerm = 'exit' }: RunOptions = {}
 
 export interface ManualTrainer {
   readonly trainer: V1Trainer;
-  /** All runs so far, in the order of their starts. */
+  /** All runs so far, oldest first. */
   readonly runs: readonly ManualRun[];
   /** Resolves with the n-th run of this trainer, counted from 0, as soon as it has started. */
   readonly run: (index?: number) => Promise<ManualRun>;
 }
 
-/** A trainer whose output and exit a test controls. */
+/** Creates a trainer whose output and exit a test controls. */
 export function manualTrainer(options: RunOptions = {}): ManualTrainer {
   const runs: ManualRun[] = [];
   const slots = new Map<number, PromiseWithResolvers<ManualRun>>();
@@ -108,7 +108,7 @@ export interface Script {
   readonly exitCode?: number;
 }
 
-/** A trainer that prints its lines as the agent reads them and then exits, by default with code 0. */
+/** Creates a trainer that prints one line for each read of the agent, and then exits, by default with code 0. */
 export function scriptedTrainer({ lines = [], exitCode = 0 }: Script = {}): V1Trainer {
   return job => {
     const run = createManualRun(job);

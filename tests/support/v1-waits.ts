@@ -1,4 +1,4 @@
-/** The waits of a v1 agent, and the single loop on which it runs. A test controls the time of both. */
+/** The waits of a v1 agent, and the single event loop on which the agent runs. Tests control when waits end. */
 import { setTimeout as delay } from 'node:timers/promises';
 
 /**
@@ -11,7 +11,7 @@ import { setTimeout as delay } from 'node:timers/promises';
  */
 export type V1WaitReason = 'poll' | 'heartbeat' | 'reconnect' | 'grace';
 
-/** Resolves when the time has passed. It may reject when `signal` aborts, because the caller no longer needs it. */
+/** Resolves when the time has passed. May reject when `signal` aborts, because the caller then ignores the result. */
 export type V1Wait = (ms: number, reason: V1WaitReason, signal: AbortSignal) => Promise<void>;
 
 /** Waits in real time. An infinite wait ends only through its signal. */
@@ -20,9 +20,12 @@ export const waitForReal: V1Wait = (ms, _reason, signal) =>
 
 export interface V1Waits {
   readonly wait: V1Wait;
-  /** Ends the oldest wait with this reason, or the next one if there is none. Resolves with its intended length in ms. */
+  /**
+   * Ends the oldest current wait with this reason, or else the next one that starts. Resolves with the requested length of the
+   * wait in ms.
+   */
   release(reason: V1WaitReason): Promise<number>;
-  /** The number of waits with this reason that are held now. */
+  /** Returns the number of current waits with this reason. */
   held(reason: V1WaitReason): number;
 }
 
@@ -33,8 +36,8 @@ interface Held {
 }
 
 /**
- * Creates waits that a test controls. A wait ends at `release`. Waits whose reason is in `instant` end at the next turn of
- * the event loop. Do not use `instant` for `heartbeat`, because heartbeats would follow without a pause.
+ * Creates waits that a test controls. A wait ends at `release`. A wait whose reason is in `instant` ends at the next turn of the
+ * event loop. Do not make `heartbeat` instant, because heartbeats would follow each other without a pause.
  */
 export function createV1Waits({
   instant = [],
@@ -74,19 +77,19 @@ export function createV1Waits({
 
 export interface V1Loop {
   readonly isBlocked: boolean;
-  /** Resolves when the loop is free; never resolves after the loop has halted. */
+  /** Resolves when the loop is free. Never resolves after `halt`. */
   turn(): Promise<void>;
-  /** Awaits external work as a coroutine does: the result arrives only when the loop is not blocked. */
+  /** Awaits external work as a coroutine does: returns only when the loop is not blocked. */
   io<T>(work: Promise<T>): Promise<T>;
-  /** Awaits `work` with the loop blocked: no other coroutine of this agent runs in the meantime. */
+  /** Awaits `work` and blocks the loop until then, so that no other coroutine of this agent continues. */
   blockOn<T>(work: Promise<T>): Promise<T>;
   /** Ends the process: no coroutine ever continues. */
   halt(): void;
 }
 
 /**
- * The single event loop of the published agent. The agent reads its trainer's output and waits for a stopped trainer with
- * blocking calls, which delay heartbeats, the stream, answers and even signals (item 10).
+ * Simulates the single event loop of the published agent. The agent uses blocking calls to read its trainer's output and to wait
+ * for a stopped trainer. These calls delay heartbeats, the stream, answers and even signals (item 10).
  */
 export function createV1Loop(): V1Loop {
   let blockers = 0;

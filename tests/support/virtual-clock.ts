@@ -5,9 +5,9 @@ import type { Clock, ClockMark, TrustedTime } from '../../main/orchestrator/port
 export interface VirtualClock extends Clock {
   /** Runs all work that is due now: promises, queued group commits, and timers. */
   settle(): Promise<void>;
-  /** Advances time by `ms`. Timers run in order, each at its due time, and their work is finished before the next. */
+  /** Advances time by `ms`. Timers run in order, each at its due time, and the work of each timer is finished before the next. */
   advance(ms: number): Promise<void>;
-  /** Shifts only the wall clock, forward or back, as a user, a time server, or sleep of the machine does. */
+  /** Shifts only the wall clock, forward or back, as a user, a time server or a sleep of the machine does. */
   shiftWall(ms: number): void;
   /** Simulates SIGSTOP: timers run only after all of this time has passed. */
   pause(ms: number): Promise<void>;
@@ -21,12 +21,12 @@ interface Timer {
 /** 2026-01-01, noon UTC. */
 const startWall = Date.UTC(2026, 0, 1, 12);
 
-/** The maximum number of turns. After these, some code must be rescheduling itself forever. */
+/** Maximum number of turns in `settle`. More turns mean that some code reschedules itself forever. */
 const maxTurns = 100_000;
 
 /**
- * `isBusy` returns whether a queued commit is pending. Without it, `settle` waits `quietTurns` turns of the event loop for
- * a commit; 1 is enough if no other code waits for a turn of the event loop.
+ * `isBusy`: returns true while a queued commit is pending. `quietTurns`: number of turns of the event loop without work after
+ * which `settle` returns; 1 is enough if no code waits for a turn of the event loop.
  */
 export function createVirtualClock(isBusy: () => boolean = () => false, quietTurns = 3): VirtualClock {
   // The start is far from zero and from the wall clock, so that tests fail if code confuses the two clocks.
@@ -40,7 +40,7 @@ export function createVirtualClock(isBusy: () => boolean = () => false, quietTur
       null,
     );
 
-  /** Timers of the same instant run in the order of their creation, unless an earlier one cancels a later one. */
+  /** Timers with the same due time run in the order of their creation. A timer can cancel later ones. */
   const runDue = (at: number): void => {
     for (const timer of [...timers].filter(candidate => candidate.at <= at)) {
       if (timers.delete(timer)) timer.run();
@@ -61,7 +61,7 @@ export function createVirtualClock(isBusy: () => boolean = () => false, quietTur
   };
 
   return {
-    // Like Date.now(): whole milliseconds, even when timers use fractions.
+    // Whole milliseconds like Date.now(), although timers may use fractions.
     wall: () => Math.floor(mono + wallOffset),
     mono: () => mono,
     iso: at => new Date(at).toISOString(),

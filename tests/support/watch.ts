@@ -4,10 +4,13 @@ import { isFinal, type ShownStatus, type JobView } from '../../protocol/job.ts';
 import type { WorkerStatus, WorkerView } from '../../protocol/worker.ts';
 import { openEvents } from '../../main/cli/event-feed.ts';
 
-/** Records every event of a server from its creation on, so that tests can wait for events instead of sleeping. */
+/** Records all events of a server from the start of the watch on. Tests wait for events instead of sleeping. */
 export interface Watch {
   readonly seen: readonly UiEvent[];
-  /** Resolves with the first past or future event for which `pick` finds something. */
+  /**
+   * Resolves with the first result of `pick` other than null, for past and future events. Rejects when the event stream ends
+   * before.
+   */
   until<T>(what: string, pick: (event: UiEvent) => T | null): Promise<T>;
   job(id: JobId, status: ShownStatus): Promise<JobView>;
   jobEnd(id: JobId): Promise<JobView>;

@@ -1,4 +1,4 @@
-/** Real workers, installed as one file, and real servers that have a newer version of it. */
+/** Real workers that are installed as one file with an old version number, and real servers that offer the current version. */
 import { readFileSync, writeFileSync } from 'node:fs';
 import { createServer, request as httpRequest, type ServerResponse } from 'node:http';
 import { join } from 'node:path';
@@ -40,7 +40,7 @@ const withVersion = (text: string, newVersion: string): string => {
   return changed;
 };
 
-/** A server that distributes this program. */
+/** Starts a server that distributes this worker program. It closes with the test. */
 export async function openServer(program = bundle, more = {}): Promise<TestServer> {
   const workerPrograms = temporaryFolder();
   writeFileSync(join(workerPrograms, name), program);
@@ -58,7 +58,7 @@ export interface Rig {
   readonly id: WorkerId;
   readonly file: string;
   readonly program: Program;
-  /** Starts it as a service manager does after a crash. */
+  /** Starts the installed worker again, as a service manager does after a crash. */
   start(args?: readonly string[]): Program;
   view(): Promise<WorkerView>;
 }
@@ -69,7 +69,7 @@ export const withoutUpdates = (text: string): string => {
   return changed;
 };
 
-/** Prints its version, and exits when it has to work. */
+/** Changes a worker program so that it exits with 9 when an update tries it out (`--trial`). */
 export const brokenAtStart = (text: string): string =>
   text.replace(
     /^(#!.*\n)?/,
@@ -80,7 +80,7 @@ interface Front {
   readonly url: string;
 }
 
-/** A proxy in front of the server, which can answer the download of the program itself. */
+/** Opens a proxy in front of the server. `onDownload` answers downloads of the worker program, or forwards them. */
 export async function openFront(
   server: TestServer,
   { onDownload }: { readonly onDownload: (response: ServerResponse, forward: () => void) => void },
@@ -161,7 +161,7 @@ export const untilIdle = async (server: TestServer, { id }: Rig): Promise<void> 
   );
 };
 
-/** The steps that the log of a job has, in its order. */
+/** Returns the steps in the log of a job, in order. */
 export async function stepsIn(server: TestServer, job: JobId): Promise<readonly number[]> {
   const { lines } = valueOf(await server.admin.call(logsApi.read, { params: { id: job }, query: {} }));
   return lines.flatMap(({ text }) => {

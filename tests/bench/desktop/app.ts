@@ -4,7 +4,7 @@ import { _electron, type ElectronApplication, type Page } from '@playwright/test
 import { copyWithApp } from '../../support/desktop/electron-copy.ts';
 import type { LoopDelay } from './entry.ts';
 
-/** The app with an orchestrator of its own, which serves `url`. */
+/** The app with its embedded orchestrator, which serves `url`. */
 export interface MeasuredApp {
   readonly url: string;
   /** The data folder. */

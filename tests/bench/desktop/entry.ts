@@ -3,22 +3,23 @@ import { createRequire } from 'node:module';
 import { join } from 'node:path';
 import { root } from '../program.ts';
 
-/** Figures of the main process since the last reset, in ms. */
+/** Delays of the main process's event loop since the last reset, in ms. */
 export interface LoopDelay {
   readonly p50: number;
   readonly p99: number;
   readonly max: number;
 }
 
-/** The machine code of better-sqlite3 that returns its version of Node-API: `endbr64; mov eax, 10; ret`. */
+/** The machine code in better-sqlite3 that returns the required Node-API version: `endbr64; mov eax, 10; ret`. */
 const versionCode = Buffer.from('f30f1efab80a000000c3', 'hex');
 const versionOffset = 5;
-/** `NAPI_VERSION_EXPERIMENTAL`: the only version with which Node 20 accepts references to strings, as version 10 does. */
+/** `NAPI_VERSION_EXPERIMENTAL`: the only version with which Node 20 permits references to strings, as version 10 does. */
 const experimental = 0x7f_ff_ff_ff;
 
 /**
- * Writes a copy of better-sqlite3's binary that Electron 33 can load. Its Node 20 has version 9 of Node-API, and the binary
- * requires version 10. It needs no function that Node 20 does not have. Returns null when the binary has other code.
+ * Writes a copy of better-sqlite3's binary that Electron 33 can load, and returns its path. The binary requires version 10 of
+ * Node-API, but Electron's Node 20 has version 9, with all functions that the binary uses. Returns null when the binary does not
+ * contain the expected code.
  */
 export function writeSqliteForNode20(folder: string): string | null {
   const original = createRequire(import.meta.url)
@@ -34,8 +35,9 @@ export function writeSqliteForNode20(folder: string): string | null {
 }
 
 /**
- * The entry of the measured app. It measures the event loop of the main process, and then starts the real app. With the
- * experimental Node-API, SQLite's objects must not be collected, so it keeps them all. That uses memory, but no time.
+ * Returns the source of the measured app's entry module. It starts the measurement of the main process's event loop, and then the
+ * real app. With the experimental Node-API, SQLite's objects must not be garbage-collected, so the module keeps references to all
+ * of them. This costs memory, but no time.
  */
 export const entryWith = (sqlite: string): string => `
 import { createRequire } from 'node:module';

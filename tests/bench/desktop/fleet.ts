@@ -7,13 +7,16 @@ import { createWorkers, type Offer, report, submit } from '../workers.ts';
 import type { MeasuredApp } from './app.ts';
 
 const workerCount = 20;
-/** One heartbeat is sent each time, by the workers in turn. Together they send as many as a thousand idle workers. */
+/**
+ * Interval in ms between two heartbeats. The workers take turns. Together, they send as many heartbeats as a thousand idle
+ * workers.
+ */
 const heartbeatEveryMs = 20;
 const progressEveryMs = 1_000;
 
-/** A fleet whose workers all run a job, and report progress once a second. */
+/** A fleet in which each worker runs a job and reports progress once a second. */
 export interface BusyFleet {
-  /** Sends output of one of the jobs. */
+  /** Uploads log output of the job `loggedJob`. */
   readonly log: Shipper;
   readonly loggedJob: string;
   /** Returns the response times of all heartbeats since the last call, in ms. */

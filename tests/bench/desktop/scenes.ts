@@ -8,7 +8,7 @@ export interface Scene {
   readonly what: string;
   /** Returns the reason why this machine cannot show the scene; null when it can. */
   readonly missing: () => string | null;
-  /** Prepares the scene before the measurement. Resolves with its activity. */
+  /** Prepares the scene before the measurement. Resolves with a function that performs the scene until the signal aborts. */
   readonly prepare: (app: MeasuredApp, fleet: BusyFleet) => Promise<(signal: AbortSignal) => Promise<void>>;
 }
 
@@ -17,7 +17,7 @@ const nothing = (): null => null;
 const pause = (ms: number, signal: AbortSignal): Promise<void> => setTimeout(ms, undefined, { signal });
 const frameMs = 16;
 
-/** Repeats a step until the signal fires. */
+/** Repeats a step every `ms` until the signal aborts. */
 async function repeat(signal: AbortSignal, ms: number, step: (count: number) => unknown): Promise<void> {
   for (let count = 0; !signal.aborted; count += 1) {
     await step(count);
@@ -39,7 +39,7 @@ async function windowIdOf({ electron }: MeasuredApp): Promise<number> {
   return id;
 }
 
-/** A scene in which xdotool changes the window. `commandOf` returns its command for the number of the frame. */
+/** Creates a scene in which xdotool changes the window. `commandOf` returns the command for a frame. */
 const windowScene = (what: string, commandOf: (id: number, count: number) => string): Scene => ({
   what,
   missing: hasXdotool,

@@ -2,11 +2,11 @@ import { Agent, request } from 'node:http';
 import type { RunningJob } from '../../support/large-fleet.ts';
 import type { LargeServer } from './server.ts';
 
-/** Reports per second, and how many of them are probes, which change a row that the measurement observes. */
+/** Calls per second, including probes. Probes change a row that the measurement observes. */
 const reportsPerSecond = 200;
 const probesPerSecond = 10;
 
-/** For each probe, by its mark: when it was sent and when its response arrived, in ms of the wall clock. */
+/** The times when each probe was sent and answered, in ms of the wall clock, by mark. */
 export type Probes = ReadonlyMap<string, { readonly sentAt: number; readonly answeredAt: number }>;
 
 export interface Load {
@@ -17,8 +17,8 @@ export interface Load {
 const wallNow = (): number => performance.timeOrigin + performance.now();
 
 /**
- * Lets workers report the progress of their jobs, one after the other. Each report makes the server send an event. Ten
- * times a second, it calls `probe` instead, with a new mark. `probe` returns true when its call was accepted.
+ * Starts a load of progress reports, for the running jobs in turn. Each report makes the server send an event. Ten times a
+ * second, calls `probe` with a new mark instead. `probe` resolves with true when the server accepts its call.
  */
 export function startLoad(server: LargeServer, probe: (mark: number) => Promise<boolean>): Load {
   const probes = new Map<string, { sentAt: number; answeredAt: number }>();
@@ -55,10 +55,10 @@ export function startLoad(server: LargeServer, probe: (mark: number) => Promise<
   };
 }
 
-/** Larger than any step of a job. */
+/** Marks are larger than any step of a job. */
 const firstMark = 1_000_000;
 
-/** Reports progress as the job's worker. */
+/** Reports progress as the job's worker. Returns true when the server accepts the report. */
 export async function report({ url }: LargeServer, job: RunningJob, step: number): Promise<boolean> {
   const path = `/api/workers/job/${job.jobId}/status`;
   const body = { status: 'running', attempt_id: job.attemptId, progress: { step } };
@@ -66,7 +66,7 @@ export async function report({ url }: LargeServer, job: RunningJob, step: number
   return status === 200;
 }
 
-/** Makes a call as a user with the admin token. */
+/** Makes a call with the admin token, and returns the JSON of its response. Throws when the status is not 200. */
 export async function callAsAdmin(
   server: LargeServer,
   method: string,

@@ -4,7 +4,7 @@ import { callAsAdmin, type Probes, report, startLoad } from './load.ts';
 import { evaluate, waitUntil } from './page-calls.ts';
 import type { LargeServer } from './server.ts';
 
-/** The times of a page's first table, in ms since the navigation. */
+/** Times of a page load in ms since the navigation, and the size of the first table's data. `longestTask` is a duration. */
 interface LoadTimes {
   readonly dataAt: number;
   readonly bytes: number;
@@ -54,7 +54,7 @@ export async function measureFirstTable(
   ];
 }
 
-/** When a change with this mark happened, arrived, appeared and was painted, in ms of the wall clock. */
+/** The times when the change with this mark happened, arrived, appeared and was painted, in ms of the wall clock. */
 interface Mark {
   readonly name: string;
   readonly eventAt?: number;
@@ -71,7 +71,7 @@ interface ObservedChanges {
 
 const observedMs = 12_000;
 
-/** Measures the delay of changes on the jobs page, by progress of the newest running jobs. */
+/** Measures the delay of changes on the jobs page: reports progress of the first visible jobs. */
 export async function measureJobs(page: Page, server: LargeServer): Promise<readonly Line[]> {
   await navigate(page, '/jobs?q=state:running');
   const ids = await evaluate<string[]>(
@@ -87,7 +87,7 @@ export async function measureJobs(page: Page, server: LargeServer): Promise<read
   });
 }
 
-/** Measures the delay of changes on the workers page, by renaming the first workers. */
+/** Measures the delay of changes on the workers page: renames the first workers. */
 export async function measureWorkers(page: Page, server: LargeServer): Promise<readonly Line[]> {
   await navigate(page, '/workers');
   const ids = await evaluate<string[]>(
@@ -103,7 +103,7 @@ export async function measureWorkers(page: Page, server: LargeServer): Promise<r
   });
 }
 
-/** Measures the time until all data that the panel keeps in memory has been loaded. */
+/** Measures the time from the first table until the panel has loaded all active jobs. */
 export async function measureFullLoad(page: Page, server: LargeServer): Promise<readonly Line[]> {
   await page.goto(`${server.url}/jobs`);
   await waitUntil(page, 'bench.loaded()?.liveAt != null');
@@ -112,7 +112,7 @@ export async function measureFullLoad(page: Page, server: LargeServer): Promise<
   return [{ what: '/jobs: first table to all active jobs loaded', figure: rest, unit: 'ms' }];
 }
 
-/** Navigates as a link does, so that the panel keeps its data in memory. */
+/** Navigates without a reload, as a link does, so that the panel keeps its data in memory. */
 async function navigate(page: Page, path: string): Promise<void> {
   const name = path.slice(1).split('?', 1)[0] ?? '';
   await page.evaluate(`history.pushState(null, '', ${JSON.stringify(path)})`);
@@ -205,7 +205,7 @@ interface Task {
   readonly processor: number;
 }
 
-/** Starts tracing the tasks of the page's main thread. The returned function stops tracing and returns them. */
+/** Starts tracing the tasks of the page's main thread. The returned function stops tracing and returns the tasks. */
 async function traceTasks(page: Page): Promise<() => Promise<readonly Task[]>> {
   const devtools = await page.context().newCDPSession(page);
   const events: TraceEvent[] = [];
@@ -229,12 +229,12 @@ async function traceTasks(page: Page): Promise<() => Promise<readonly Task[]>> {
 }
 
 /**
- * Distance of one turn of the wheel in pixels: at least one and a half screens, and more where the number of turns
- * would exceed the maximum.
+ * Minimum distance of one turn of the wheel in pixels, about one and a half screens. The distance is larger where more than
+ * `maxTurns` would be needed.
  */
 const minPixels = 1_000;
 const maxTurns = 150;
-/** After this time in ms, as on a busy machine, the rest is scrolled in a few large steps. */
+/** Time in ms after which the rest is scrolled in a few large steps, because the machine is busy. */
 const slowScrollMs = 15_000;
 
 /** Scrolls with the wheel from the first row to the last one. */
@@ -249,7 +249,7 @@ async function scrollThrough(page: Page): Promise<ScrollResult> {
   return evaluate<ScrollResult>(page, 'bench.endScrolling()');
 }
 
-/** Measures scrolling while workers send reports. It traces only the second pass, because tracing takes time itself. */
+/** Measures scrolling while workers send reports. Traces only a second pass, because tracing itself takes time. */
 export async function measureScrolling(
   page: Page,
   server: LargeServer,
@@ -272,7 +272,7 @@ export async function measureScrolling(
     { what: `${path}: rows scrolled`, figure: rows, unit: 'rows' },
     { what: `${path}: scroll time`, figure: ms, unit: 'ms' },
     { what: `${path}: frames per second`, figure: (frames / ms) * 1_000, unit: '/s' },
-    // Wall time includes other processes of the machine; the page's own processor time follows below.
+    // These two lines are wall time, which includes other processes of the machine. The processor time of the page follows.
     { what: `${path}: tasks over 50 ms`, figure: tasks.length, unit: '', atMost: 0 },
     {
       what: `${path}: longest task (0: none over 50 ms)`,

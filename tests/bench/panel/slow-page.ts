@@ -1,22 +1,22 @@
-/** Measures how long each page takes to open on a slow machine, which Chromium imitates. */
+/** Measures how long each page takes to open on a slow machine, which Chromium simulates. */
 import type { BrowserContext, Page } from '@playwright/test';
 import { type Line, percentile } from '../figures.ts';
 import { evaluate, waitUntil } from './page-calls.ts';
 import type { LargeServer } from './server.ts';
 
-/** Times in ms since the navigation began. */
+/** Times in ms since the start of the navigation. */
 interface OpenTimes {
-  /** The navigation has been painted, and the main thread is free to answer a click. */
+  /** The navigation has been painted, and the main thread can handle a click. */
   readonly interactiveAt: number;
-  /** The page shows its content, and nothing of it is still loading. */
+  /** The page has been painted with all its content. */
   readonly loadedAt: number;
 }
 
 const runs = 3;
-/** The factor by which the processor of the page is slower. Lighthouse uses the same one for phones. */
+/** Factor by which Chromium slows the page down. Lighthouse uses the same factor for phones. */
 const slowdown = 4;
 
-/** Opens the page in a new tab, with the files of the panel in the browser's cache, as after the first visit. */
+/** Opens a page in a new tab with a slow processor. After a first visit, the browser's cache contains the files of the panel. */
 async function openSlowly(context: BrowserContext, server: LargeServer, path: string): Promise<OpenTimes> {
   const page = await context.newPage();
   try {
@@ -34,7 +34,7 @@ async function throttle(page: Page): Promise<void> {
   await devtools.send('Emulation.setCPUThrottlingRate', { rate: slowdown });
 }
 
-/** Measures each path. The first visit of each fills the cache and does not count. */
+/** Measures each path. The first visit of each path fills the cache and does not count. */
 export async function measureSlowPages(
   context: BrowserContext,
   server: LargeServer,

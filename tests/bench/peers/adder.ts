@@ -1,6 +1,6 @@
 /**
- * `BENCH_ADDRESS=JSON node tests/bench/peers/adder.ts PEER CONCURRENCY`: adds jobs as requested on stdin, and prints when
- * each was added.
+ * `BENCH_ADDRESS=JSON node tests/bench/peers/adder.ts PEER CONCURRENCY`: adds the jobs that each line on stdin requests, and
+ * prints their times.
  */
 import { setImmediate, setTimeout } from 'node:timers/promises';
 import { serveLines, monotonicMs, readArguments } from './line-protocol.ts';
@@ -8,13 +8,13 @@ import { serveLines, monotonicMs, readArguments } from './line-protocol.ts';
 export interface AddRequest {
   readonly count: number;
   /**
-   * Adds a job at each due time, even while the previous one is being added. Without this field, `CONCURRENCY` jobs are
-   * added at a time.
+   * Number of jobs to add per second, each at its due time. Without this field, jobs are added as fast as possible, `CONCURRENCY`
+   * at a time.
    */
   readonly perSecond?: number;
 }
 
-/** When each job was added or was due, by mark, on the machine's monotonic clock. */
+/** The time when each job was added or due, by mark, in ms of the machine's monotonic clock. */
 export type AddedMs = readonly number[];
 
 const { peer, address, concurrency } = readArguments();
@@ -33,13 +33,13 @@ async function addAtFullSpeed(count: number): Promise<AddedMs> {
   return addedMs;
 }
 
-/** Adds each job at its due time. */
+/** Adds each job at its due time, even while earlier adds are in progress. */
 async function addOnTime(count: number, perSecond: number): Promise<AddedMs> {
   const addedMs: number[] = [];
   const adds: Promise<void>[] = [];
   const startedAt = monotonicMs() + 100;
   for (let mark = 0; mark < count; mark += 1) {
-    // A random time within its slot, so that no periodic activity coincides with all adds.
+    // Choose a random time within the slot, so that no periodic activity coincides with all adds.
     const due = startedAt + ((mark + Math.random() * 0.8) / perSecond) * 1_000;
     // Timers have a resolution of 1 ms, so poll the clock for the last 2 ms.
     if (due - monotonicMs() > 2) await setTimeout(due - monotonicMs() - 2);

@@ -3,7 +3,7 @@ import { configOf } from '../workers.ts';
 import { loadPackage } from './packages.ts';
 import type { Peer } from './peer.ts';
 
-/** The part of the package's API that is used here. */
+/** The part of the package's API that this file uses. */
 interface Package {
   readonly Queue: new (
     name: string,

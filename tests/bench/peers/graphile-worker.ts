@@ -4,7 +4,7 @@ import { configOf } from '../workers.ts';
 import { loadPackage } from './packages.ts';
 import type { Peer } from './peer.ts';
 
-/** The part of the package's API that is used here. */
+/** The part of the package's API that this file uses. */
 interface Package {
   makeWorkerUtils(options: Options): Promise<Utils>;
   run(
@@ -70,15 +70,14 @@ export const graphileWorker: Peer = {
     const runner = await graphile.run({ ...options, concurrency, taskList });
     runner.events.on('job:complete', () => callbacks.ended());
     const utils = await graphile.makeWorkerUtils(options);
-    /** Returns the number of jobs whose row still exists, as PostgreSQL's text. */
+    /** Returns the number of jobs whose row still exists, as text. */
     const countRows = async (): Promise<string | undefined> =>
       utils.withPgClient(async client => {
         const { rows } = await client.query('SELECT count(*) FROM graphile_worker._private_jobs');
         return rows[0]?.count;
       });
     return {
-      // graphile-worker reports the end of a job before PostgreSQL has committed it. A committed end removes the job's
-      // row.
+      // graphile-worker reports the end of a job before PostgreSQL has committed the end. The commit removes the job's row.
       async untilDurable() {
         while ((await countRows()) !== '0') await setTimeout(1);
       },

@@ -3,17 +3,22 @@ import { createInterface } from 'node:readline';
 import { setTimeout } from 'node:timers/promises';
 import { root } from '../program.ts';
 
-/** Timeout of a response, which may concern thousands of jobs. */
+/** Timeout of a response in ms. A request may concern thousands of jobs. */
 const responseMs = 120_000;
 
-/** A program in a process of its own that responds to each line with one line. */
+/** A program in a separate process that responds to each line with one line. */
 export interface LineProgram {
-  /** Sends one request at a time. Rejects when the program ends before it has responded. */
+  /**
+   * Sends a request and resolves with the response. Send one request at a time. Rejects when the program ends before, or after
+   * 120 s.
+   */
   request(body: object): Promise<unknown>;
   close(): Promise<void>;
 }
 
-/** Starts a program. Resolves when it has printed its first line. `env` is added to the environment of this process. */
+/**
+ * Starts a program. Resolves when the program has printed its first line. `env`: variables in addition to those of this process.
+ */
 export async function startLineProgram(
   argv: readonly string[],
   env: Readonly<Record<string, string>>,
@@ -25,7 +30,7 @@ export async function startLineProgram(
   });
   const exited = exitOf(child);
   const lines = createInterface({ input: child.stdout });
-  // Ignore errors of stdin here: the end of the program is detected by its exit.
+  // Ignore errors of stdin. The exit event reports the end of the program.
   child.stdin.on('error', () => {});
   const program = argv.slice(0, 2).join(' ');
   const failAtEnd = async (): Promise<never> => {

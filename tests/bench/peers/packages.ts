@@ -5,12 +5,12 @@ import { createRequire } from 'node:module';
 import { homedir } from 'node:os';
 import { join } from 'node:path';
 
-/** The packages are outside the checkout, beside other downloads of the tests. */
+/** Cache folder outside of the checkout, which other downloads of the tests also use. */
 const cache = join(process.env['XDG_CACHE_HOME'] ?? join(homedir(), '.cache'), 'trainyard-tests');
 
 /**
- * Returns a folder with the packages of the `package-lock.json` beside this file, and downloads them when they are
- * missing. Prints the reason and returns null when that fails.
+ * Returns a folder with the packages of the `package-lock.json` beside this file. Downloads missing packages. When the download
+ * fails, prints the reason and returns null.
  */
 export function fetchPackages(print: (line: string) => void): string | null {
   const lock = readFileSync(join(import.meta.dirname, 'package-lock.json'));
@@ -43,7 +43,8 @@ export function fetchPackages(print: (line: string) => void): string | null {
 }
 
 /**
- * Returns the exports of a package as unknown. Its types are not in this checkout, so the caller declares what it uses.
+ * Returns the exports of a package as unknown. This checkout does not contain the types of the package, so the caller declares
+ * the part that it uses.
  */
 export const loadPackage = (folder: string, name: string): unknown =>
   createRequire(join(folder, 'package.json'))(name);

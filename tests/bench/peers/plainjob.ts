@@ -1,13 +1,13 @@
 /**
- * plainjob, a queue in the same process as its users, on better-sqlite3. The process that adds jobs and the one that runs
- * them open the same file.
+ * plainjob, a queue library on better-sqlite3 without a server. The process that adds jobs and the process that runs jobs open
+ * the same file.
  */
 import Database from 'better-sqlite3';
 import { configOf } from '../workers.ts';
 import { loadPackage } from './packages.ts';
 import type { Peer } from './peer.ts';
 
-/** The part of the package's API that is used here. */
+/** The part of the package's API that this file uses. */
 interface Package {
   better(database: Database.Database): unknown;
   defineQueue(options: { readonly connection: unknown; readonly logger: object }): Queue;
@@ -32,14 +32,17 @@ interface WorkerOptions {
 export interface PlainjobAddress {
   readonly packages: string;
   readonly file: string;
-  /** plainjob sets NORMAL, with which SQLite syncs only at checkpoints. FULL syncs each commit, as Trainyard does. */
+  /**
+   * plainjob's default is NORMAL, with which SQLite syncs only at checkpoints. With FULL, it syncs each commit, as Trainyard
+   * does.
+   */
   readonly synchronous: 'FULL' | 'NORMAL';
 }
 
 const jobType = 'bench';
 const logNothing = (): void => {};
 const logger = { debug: logNothing, info: logNothing, warn: logNothing, error: console.error };
-/** The default is 1,000, which would dominate the latency. */
+/** Polling interval in ms. plainjob's default of 1,000 would dominate the latency. */
 const pollMs = 1;
 
 function open(address: string): { readonly library: Package; readonly queue: Queue } {
@@ -57,7 +60,7 @@ export const plainjob: Peer = {
     return { add: async mark => void queue.add(jobType, configOf(mark)) };
   },
 
-  // One worker is the fastest: every call blocks the process, and the jobs do nothing.
+  // Use one worker, which is the fastest: each call blocks the process, and the jobs do nothing.
   openWorker: async (address, _concurrency, callbacks) => {
     const { library, queue } = open(address);
     const run = ({ data }: { readonly data: string }): void =>

@@ -1,6 +1,6 @@
 /**
- * Starts Debian's Redis and PostgreSQL. Each has a folder of its own, with a socket that no other user can open, and
- * stores its data on disk.
+ * Starts Debian's Redis and PostgreSQL. Each server stores its data on disk in a new folder, and listens only on a socket in that
+ * folder. Other users cannot open the folder.
  */
 import { spawn, spawnSync } from 'node:child_process';
 import { chownSync, existsSync, readdirSync, rmSync } from 'node:fs';
@@ -10,7 +10,7 @@ import { setTimeout } from 'node:timers/promises';
 import { createBenchFolder } from '../program.ts';
 import { exitOf } from './line-program.ts';
 
-/** Maximum time of a start in ms, long enough for a slow disk. */
+/** Timeout of a start in ms, long enough for a slow disk. */
 const startMs = 30_000;
 
 export interface PeerServer {
@@ -19,7 +19,7 @@ export interface PeerServer {
   close(): Promise<void>;
 }
 
-/** Returns null when Redis is not installed. */
+/** Starts Redis. Returns null when Redis is not installed. */
 export async function startRedis(): Promise<PeerServer | null> {
   if (spawnSync('redis-server', ['--version']).status !== 0) return null;
   const folder = createBenchFolder();
@@ -37,7 +37,7 @@ export async function startRedis(): Promise<PeerServer | null> {
 
 export const redisSocketOf = (folder: string): string => join(folder, 'redis.sock');
 
-/** Returns null when PostgreSQL is not installed. */
+/** Starts PostgreSQL. Returns null when PostgreSQL is not installed. */
 export async function startPostgres(): Promise<PeerServer | null> {
   const programs = postgresFolder();
   if (programs === null) return null;
@@ -73,7 +73,7 @@ interface User {
   readonly gid: number;
 }
 
-/** Returns the user that runs PostgreSQL, which refuses to run as root; null when the current user can run it. */
+/** Returns the user `postgres` when this process runs as root, because PostgreSQL refuses to run as root; null otherwise. */
 function postgresUser(): User | null {
   if (process.getuid?.() !== 0) return null;
   const idOf = (flag: string): number =>

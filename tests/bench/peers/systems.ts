@@ -12,7 +12,7 @@ import { startLineProgram } from './line-program.ts';
 import type { TrainyardAddress } from './trainyard.ts';
 import type { WorkResult, WorkRequest } from './worker.ts';
 
-/** A queue under comparison, with one process that adds jobs and one that runs them. */
+/** A queue under comparison, with a process that adds jobs and a process that runs them. */
 export interface System {
   readonly name: string;
   add(request: AddRequest): Promise<AddedMs>;
@@ -24,7 +24,10 @@ interface Closable {
   close(): Promise<void>;
 }
 
-/** Starts both processes. Closing the system also closes its server, even when the processes failed to start. */
+/**
+ * Starts the process that adds jobs and the process that runs them. Closes `server` with the system, and also when a process
+ * fails to start.
+ */
 async function connect(
   name: string,
   peer: string,
@@ -83,7 +86,7 @@ export async function openGraphileWorker(concurrency: number, packages: string):
   return connect('graphile-worker', 'graphile-worker', address, concurrency, server);
 }
 
-/** plainjob has no server. Closing it deletes its file. */
+/** plainjob has no server. Closing the system deletes the folder of its file. */
 export async function openPlainjob(
   synchronous: PlainjobAddress['synchronous'],
   packages: string,

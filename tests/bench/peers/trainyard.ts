@@ -1,7 +1,7 @@
 /**
- * Trainyard in the comparison. A worker runs one job at a time, so there are as many workers as concurrent jobs, all in
- * one process, each with its own stream and connection. A worker reports that it has the job and that the job has
- * ended, and waits for both responses. The server responds to a report after it is on disk.
+ * Trainyard in the comparison. A worker runs one job at a time, so one process runs as many workers as concurrent jobs. Each
+ * worker has its own stream and connection. It reports the start and the completion of each job, and waits for both responses. The
+ * server responds only after a report is on disk.
  */
 import { openConnection } from '../http-connection.ts';
 import { followOffers, type Identity, report, submit } from '../workers.ts';

@@ -1,6 +1,6 @@
 /**
- * `BENCH_ADDRESS=JSON node tests/bench/peers/worker.ts PEER CONCURRENCY`: runs as many jobs as requested on stdin, and prints
- * their times.
+ * `BENCH_ADDRESS=JSON node tests/bench/peers/worker.ts PEER CONCURRENCY`: runs as many jobs as each line on stdin requests, and
+ * prints their times.
  */
 import { serveLines, monotonicMs, readArguments } from './line-protocol.ts';
 
@@ -10,9 +10,9 @@ export interface WorkRequest {
 
 /** Times in ms of the machine's monotonic clock. */
 export interface WorkResult {
-  /** When each job started, by mark. */
+  /** The start time of each job, by mark. */
   readonly startedMs: readonly number[];
-  /** When the end of the last job was on disk. */
+  /** The time when the end of the last job was on disk. */
   readonly lastEndMs: number;
 }
 
@@ -38,7 +38,7 @@ async function runJobs({ count }: WorkRequest): Promise<WorkResult> {
   onEnd = () => {
     if (ended >= expected) allEnded.resolve();
   };
-  // Jobs may have ended before this program read the request, so check now.
+  // Check now, because jobs may have ended before this program read the request.
   onEnd();
   await allEnded.promise;
   await work.untilDurable();

@@ -1,4 +1,4 @@
-/** A function in a profile. `url` is V8's address of its file; it is empty for native code. */
+/** A function in a profile. `url`: the URL of its file; empty for native code. */
 export interface Frame {
   readonly functionName: string;
   readonly url: string;
@@ -6,7 +6,7 @@ export interface Frame {
   readonly lineNumber: number;
 }
 
-/** Areas of the states that V8 reports instead of a function. */
+/** The areas of states that V8 reports in place of a function. */
 const stateAreas: Readonly<Record<string, string>> = {
   '(idle)': 'idle',
   '(garbage collector)': 'garbage collector',
@@ -60,13 +60,13 @@ const expressPackages = new Set([
 ]);
 
 /**
- * Files whose functions call JSON.parse or JSON.stringify for each request and response. V8 adds the time of both to the
+ * Files whose functions call JSON.parse or JSON.stringify for each request and response. V8 adds the time of these calls to the
  * caller.
  */
 const jsonFunctions = /\/(body-parser\/lib\/types\/json|express\/lib\/response)\.js$/;
 
 /**
- * Returns the area of a function; null for native functions and regular expressions, which belong to the area of their
+ * Returns the area of a function. Returns null for native functions and regular expressions, which belong to the area of their
  * caller.
  */
 export function areaOf({ functionName, url }: Frame, root: string): string | null {
@@ -83,17 +83,14 @@ export function areaOf({ functionName, url }: Frame, root: string): string | nul
 const packageOf = (url: string): string | null =>
   /.*\/node_modules\/((?:@[^/]+\/)?[^/]+)/.exec(url)?.[1] ?? null;
 
-/** Returns one area per file of the orchestrator's core and the store, and one per folder of everything else. */
+/** Returns the file for the orchestrator's core and the store, and the folder for all other files. */
 function ownAreaOf(path: string): string {
   if (/^main\/(orchestrator|store)\//.test(path)) return path;
   const folders = path.split('/').slice(0, -1);
   return folders.length === 0 ? 'Trainyard: the rest' : folders.slice(0, 2).join('/');
 }
 
-/**
- * Returns the folder of the sources, with a slash at its end: the parent of node_modules, wherever the profile was
- * recorded.
- */
+/** Returns the URL of the folder with the sources, which is the parent of node_modules, with a final slash. */
 export function rootOf(urls: readonly string[]): string {
   const packaged = urls.find(url => url.includes('/node_modules/')) ?? '';
   return packaged.slice(0, packaged.indexOf('node_modules/'));

@@ -1,10 +1,10 @@
 import { areaOf, type Frame, idle, rootOf } from './areas.ts';
 
-/** A profile in V8's format (`--cpu-prof`): a tree of calls, and for each sample the function on top of the stack. */
+/** A profile in V8's format (`--cpu-prof`): a tree of calls, and the node on top of the stack for each sample. */
 export interface CpuProfile {
   readonly nodes: readonly ProfileNode[];
   readonly samples: readonly number[];
-  /** Microseconds between each sample and the previous one. */
+  /** Time in microseconds from the previous sample to each sample. */
   readonly timeDeltas: readonly number[];
 }
 
@@ -14,7 +14,7 @@ interface ProfileNode {
   readonly children?: readonly number[];
 }
 
-/** Self time in milliseconds, and its share of all non-idle time, from 0 to 1. */
+/** Self time in ms, and its share of all non-idle time, from 0 to 1. */
 export interface Row {
   readonly name: string;
   readonly selfMs: number;
@@ -66,7 +66,7 @@ export function sumProfile({ nodes, samples, timeDeltas }: CpuProfile): ProfileS
   };
 }
 
-/** Returns the area of each node; a node without one belongs to the area of its caller. */
+/** Returns the area of each node. A node without an area belongs to the area of its caller. */
 function areasOf(nodes: readonly ProfileNode[], root: string): ReadonlyMap<number, string> {
   const callers = new Map(nodes.flatMap(({ id, children = [] }) => children.map(child => [child, id])));
   const byId = new Map(nodes.map(node => [node.id, node]));

@@ -1,8 +1,7 @@
 import { type AttemptEvidence, type JobCase, runsOf, type Violation } from './violation.ts';
 
 /**
- * Outcomes of attempts that were replaced while their trainer may still have been running. Their last points may be
- * missing.
+ * Outcomes of attempts whose trainer may have continued after another attempt replaced them. Their last points may be missing.
  */
 const replacedOutcomes: ReadonlySet<string | null> = new Set(['given_up', 'withdrawn']);
 

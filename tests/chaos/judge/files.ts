@@ -1,7 +1,7 @@
 import { manifestName } from '../../../protocol/artifact.ts';
 import { type JobCase, runsOf, type Violation } from './violation.ts';
 
-/** Checks that the orchestrator has exactly the files that the trainers wrote. */
+/** Checks the stored files of a job: their contents, files that are missing, and the checkpoints that attempts resumed from. */
 export function judgeFiles(jobCase: JobCase): readonly Violation[] {
   return [...judgeContents(jobCase), ...judgeMissing(jobCase), ...judgeResumed(jobCase)];
 }
@@ -31,7 +31,7 @@ function judgeContents(jobCase: JobCase): readonly Violation[] {
         what: `${key} is listed, but cannot be downloaded`,
         job: job.id,
       });
-    // A trainer that was killed while it wrote a file has not recorded the hash of that file.
+    // `hashes` is undefined when the trainer was killed between writing the file and recording its hash.
     else if (hashes !== undefined && !(sha256 === listed && hashes.has(sha256)))
       violations.push({
         rule: 'files match what the trainer wrote',
@@ -43,8 +43,8 @@ function judgeContents(jobCase: JobCase): readonly Violation[] {
 }
 
 /**
- * Checks that a completed job has the final files and the newest checkpoint of the attempt that completed it. Older
- * checkpoints may be missing, because a restarted worker uploads only the newest one.
+ * Checks that a completed job has the final files and the newest checkpoint of its completed attempt. Older checkpoints may be
+ * missing, because a restarted worker uploads only the newest checkpoint.
  */
 function judgeMissing(jobCase: JobCase): readonly Violation[] {
   const { job, files } = jobCase.evidence;
@@ -55,7 +55,7 @@ function judgeMissing(jobCase: JobCase): readonly Violation[] {
     job.outstanding === null || job.outstanding === undefined
       ? 'no outstanding files are reported'
       : `outstanding: ${JSON.stringify(job.outstanding)}`;
-  /** Describes the files that are missing or have other content. */
+  /** Describes files that are missing or have other content; empty when there are none. */
   const findMissing = (hashes: Readonly<Record<string, string>>): readonly string[] => {
     const wrong = Object.entries(hashes)
       .filter(([key, hash]) => storedHashes.get(key) !== hash)
@@ -73,7 +73,7 @@ function judgeMissing(jobCase: JobCase): readonly Violation[] {
   ];
 }
 
-/** Checks that each resumed attempt started from a complete checkpoint of an earlier one, which the API names. */
+/** Checks that the API names the checkpoint from which each attempt resumed, and that trainers wrote all files in it. */
 function judgeResumed(jobCase: JobCase): readonly Violation[] {
   const { job } = jobCase.evidence;
   const written = writtenHashes(jobCase);

@@ -4,17 +4,18 @@ import type { EventLine } from '../../support/stream-record.ts';
 import type { AuditEvidence } from '../evidence.ts';
 import { finalStatuses, type Violation } from './violation.ts';
 
-/** The events that a client of the event stream received. */
+/** The events that a client received from the event stream. */
 export interface ReceivedEvents {
   readonly events: readonly EventLine[];
-  /** Errors in the numbers of the events: gaps, repetitions, resets. */
+  /** Descriptions of gaps, repetitions and resets in the numbers of the events. */
   readonly faults: readonly string[];
-  /** The number of the last event, as the API reports it. */
+  /** The number of the last event according to the API. */
   readonly lastSeq: number;
 }
 
 /**
- * Checks that the event stream has no gaps or repetitions, and that its history is possible: an ended job stays ended.
+ * Checks that the event stream has no gaps or repetitions, that no impossible transition occurs, and that the last event of each
+ * job matches its status.
  */
 export function judgeEvents(
   { events, faults, lastSeq }: ReceivedEvents,
@@ -42,13 +43,13 @@ export function judgeEvents(
   ];
 }
 
-/** Finds the id of the job in a description. */
+/** Extracts the id of a job from a description. */
 const jobIn = (what: string): { readonly job?: string } => {
   const [id] = /\bj_\w+/.exec(what) ?? [];
   return id === undefined ? {} : { job: id };
 };
 
-/** Checks that the audit trail is valid and has one row for each transition, in order. */
+/** Checks that the audit trail verifies, and that it has one row for each transition in the events, in the same order. */
 export function judgeAudit(
   { rows, verdict }: AuditEvidence,
   events: readonly EventLine[],
@@ -73,5 +74,5 @@ export function judgeAudit(
   return [...broken, { rule: 'one audit row per transition', what }];
 }
 
-/** Matches events that record a change. A refused report is no change. */
+/** Matches event types that record a change of state. A refused report changes nothing. */
 const isTransition = /^(?:worker|queue|job)\.(?!report_refused$)/;

@@ -4,7 +4,7 @@ import { judgeLogs } from './logs.ts';
 import { judgeResults } from './results.ts';
 import type { JobCase, Violation } from './violation.ts';
 
-/** All checks of one job. */
+/** Runs all checks of one job. Returns the violations. */
 export const judgeJob = (jobCase: JobCase): readonly Violation[] => [
   ...judgeResults(jobCase),
   ...judgeFiles(jobCase),

@@ -1,7 +1,7 @@
 import type { FollowLine } from '../journal.ts';
 import { type AttemptEvidence, type JobCase, runsOf, type Violation } from './violation.ts';
 
-/** Checks that the log of each attempt equals the output of its trainer, byte for byte. */
+/** Checks that the log of each attempt equals the output of its trainer. */
 export function judgeLogs(jobCase: JobCase): readonly Violation[] {
   return jobCase.evidence.job.attempts.flatMap(attempt => judgeLog(jobCase, attempt));
 }
@@ -33,7 +33,7 @@ function describeDifference(log: string, printed: string): string {
   return `the log differs at character ${index}: ${excerptOf(log)}, but the trainer printed ${excerptOf(printed)}`;
 }
 
-/** Checks that a client that followed a log received each line once, in the order of the log. */
+/** Checks that clients which followed a log received each line once, in order. */
 export function judgeFollowing(
   followed: readonly FollowLine[],
   logOf: (id: string, attempt: number) => string | null,
@@ -47,7 +47,7 @@ export function judgeFollowing(
   });
 }
 
-/** Compares the received lines of one attempt with its log. */
+/** Compares the received lines of one attempt with its log. Describes the first difference; null when there is none. */
 function findProblem(followed: readonly FollowLine[], log: string): string | null {
   const received = followed.filter(line => line.kind === 'line');
   const gap = received.findIndex(({ line }, index) => line !== index);

@@ -10,12 +10,12 @@ export interface Remains {
   readonly processes: readonly string[];
   readonly descriptors: { readonly before: number; readonly after: readonly string[] };
   readonly memoryGrowth: number;
-  /** The statuses of calls with replaced tokens. */
+  /** The HTTP statuses of calls with replaced tokens. */
   readonly oldTokens: readonly number[];
 }
 
 const mib = 1_048_576;
-/** Allowance for heaps, which do not shrink immediately. */
+/** Heaps do not shrink immediately after the run, so the memory may have grown by this many bytes. */
 const maxMemoryGrowth = 256 * mib;
 
 export function judgeRemains(remains: Remains): readonly Violation[] {

@@ -54,10 +54,10 @@ function judgeCompleted(
       ];
 }
 
-/** Causes of failure after which a job is retried. */
+/** Causes of an attempt's end after which the orchestrator retries the job. */
 const lossCauses: ReadonlySet<string | null> = new Set(['worker_lost', 'preempted']);
 
-/** Checks that the faults or the plan of the run explain why a job failed or was cancelled. */
+/** Checks that the plan or a fault of the run explains why a job failed or was cancelled. */
 function judgeFailure(jobCase: JobCase, violation: CreateViolation): readonly Violation[] {
   const { evidence, planned, isCancelled, killed } = jobCase;
   const { job } = evidence;
@@ -80,7 +80,7 @@ function judgeFailure(jobCase: JobCase, violation: CreateViolation): readonly Vi
   return wrongCause('the run did not cause this');
 }
 
-/** Checks that a job was retried after each loss of its worker, as often as it allows. */
+/** Checks that a job was retried after each lost attempt, but not more often than its `maxRetries`. */
 function judgeRetries({ evidence, planned }: JobCase, violation: CreateViolation): readonly Violation[] {
   const { job } = evidence;
   const { maxRetries } = planned;
@@ -93,8 +93,8 @@ function judgeRetries({ evidence, planned }: JobCase, violation: CreateViolation
 }
 
 /**
- * Checks that each attempt had one trainer. Trainers of two attempts may overlap only when the earlier worker was
- * unreachable.
+ * Checks that no attempt had several trainers. Trainers of two attempts may overlap only when the orchestrator gave up the
+ * earlier attempt and its job continues without contact.
  */
 function judgeOverlaps(jobCase: JobCase, violation: CreateViolation): readonly Violation[] {
   const { evidence, planned, runs } = jobCase;

@@ -1,7 +1,7 @@
 import type { ClientLine } from '../journal.ts';
 import { finalStatuses, type Violation } from './violation.ts';
 
-/** Checks that each accepted submission created one job, which has ended, and that there are no other jobs. */
+/** Checks that each accepted submission created exactly one job, that all jobs have ended, and that no other jobs exist. */
 export function judgeSubmits(
   lines: readonly ClientLine[],
   statuses: ReadonlyMap<string, string>,
@@ -23,7 +23,10 @@ export function judgeSubmits(
   return [...lost, ...duplicates, ...judgeExtra(lines, ids, statuses)];
 }
 
-/** Checks for extra jobs. Only a submission without a key whose response was lost may have created one. */
+/**
+ * Checks for jobs that no response has confirmed. There may be at most one for each submission whose responses were all lost or
+ * refused.
+ */
 function judgeExtra(
   lines: readonly ClientLine[],
   ids: ReadonlySet<string>,

@@ -4,7 +4,7 @@ import type { PlannedJob } from '../plan.ts';
 
 /** A guarantee of the product that did not hold. */
 export interface Violation {
-  /** Short name that all violations of the same kind share. */
+  /** The broken guarantee in a few words. The report counts violations by rule. */
   readonly rule: string;
   readonly what: string;
   /** The job's id. */
@@ -16,7 +16,7 @@ export interface JobCase {
   readonly evidence: JobEvidence;
   /** The job as it was submitted. */
   readonly planned: PlannedJob;
-  /** Its trainers, in the order of their starts. */
+  /** The job's trainer processes, in the order of their starts. */
   readonly runs: readonly Run[];
   /** True when a client has cancelled the job. */
   readonly isCancelled: boolean;

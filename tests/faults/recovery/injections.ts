@@ -12,7 +12,7 @@ export interface Subject {
 
 export interface Injection {
   readonly title: string;
-  /** The recovery point, in words. */
+  /** Description of the recovery point. */
   readonly point: string;
   /** Injects the fault and removes it. Resolves at the recovery point. */
   run(subject: Subject): Promise<void>;

@@ -8,12 +8,12 @@ import { eventually } from '../../support/notices.ts';
 import type { ServerProcess } from '../server-process.ts';
 
 /**
- * The workers limit the throughput, and not the processor. So the figures show how fast work continues, even on a machine
- * with other programs.
+ * The number of workers limits the throughput, not the processor. The figures are therefore comparable even when other programs
+ * use the machine.
  */
 const workerCount = 16;
 const jobMs = 1_000;
-/** Each worker has a job, and the next one waits. */
+/** One running and one pending job per worker. */
 const maxInProgress = 2 * workerCount;
 const submitterCount = 4;
 const submitRetryMs = 100;
@@ -34,11 +34,11 @@ export interface Load {
   readonly completions: readonly number[];
   /** The ids of all jobs that the server accepted. */
   readonly accepted: ReadonlySet<string>;
-  /** The number of calls that the server has refused because its disk is full: submissions and reports of workers. */
+  /** Number of calls that the server refused because its disk is full: submissions, and calls of workers except the stream. */
   refusedForSpace(): number;
   /** Resolves when all workers have their command streams. */
   waitForWorkers(): Promise<void>;
-  /** Stops submitting. Resolves when all accepted jobs have ended, or after 30 s. */
+  /** Stops submitting. Resolves when all accepted jobs have completed, or after 30 s. */
   drain(): Promise<void>;
   close(): Promise<void>;
 }
@@ -51,10 +51,10 @@ export async function startLoad(server: ServerProcess): Promise<Load> {
   const completions: number[] = [];
   const completedJobs = new Set<string>();
   let refusedForSpace = 0;
-  const noteStatus = (status: number | undefined): void => {
+  const recordStatus = (status: number | undefined): void => {
     if (status === diskFullStatus) refusedForSpace += 1;
   };
-  const noteCompleted = (job: string): void => {
+  const recordCompletion = (job: string): void => {
     completions.push(performance.now());
     completedJobs.add(job);
   };
@@ -63,7 +63,7 @@ export async function startLoad(server: ServerProcess): Promise<Load> {
   for (let index = 0; index < workerCount; index += 1) {
     const name = `rig-${index}`;
     const { token } = await admin.createWorker(name);
-    const { run, ...worker } = createWorker({ url: server.url, token, name, noteCompleted, noteStatus });
+    const { run, ...worker } = createWorker({ url: server.url, token, name, recordCompletion, recordStatus });
     workers.push(worker);
     running.push(run());
   }
@@ -72,7 +72,7 @@ export async function startLoad(server: ServerProcess): Promise<Load> {
     await eventually('the streams of all workers', areConnected, connectMs);
   };
   await waitForWorkers();
-  const submissions = startSubmissions(server, () => completedJobs.size, noteStatus);
+  const submissions = startSubmissions(server, () => completedJobs.size, recordStatus);
   return {
     workers,
     completions,
@@ -82,7 +82,7 @@ export async function startLoad(server: ServerProcess): Promise<Load> {
     async drain() {
       await submissions.stop();
       const areEnded = (): boolean => [...submissions.accepted].every(job => completedJobs.has(job));
-      // A job that is still missing then is reported by the check of the database.
+      // On a timeout, continue: the check of the database reports the missing jobs.
       await eventually('the end of all jobs', areEnded, drainMs).catch(() => {});
     },
     async close() {
@@ -97,17 +97,17 @@ interface WorkerOptions {
   readonly url: string;
   readonly token: string;
   readonly name: string;
-  readonly noteCompleted: (job: string) => void;
+  readonly recordCompletion: (job: string) => void;
   /** Called with the HTTP status of each response. */
-  readonly noteStatus: (status: number | undefined) => void;
+  readonly recordStatus: (status: number | undefined) => void;
 }
 
 function createWorker({
   url,
   token,
   name,
-  noteCompleted,
-  noteStatus,
+  recordCompletion,
+  recordStatus,
 }: WorkerOptions): LoadWorker & SimulatedWorker {
   let isConnected = false;
   let stream = new AbortController();
@@ -120,9 +120,9 @@ function createWorker({
       return send(target, { ...init, signal: AbortSignal.any(signals) });
     }
     const answer = await send(target, init);
-    noteStatus(answer.status);
+    recordStatus(answer.status);
     if (job !== undefined && answer.status === 200 && /"status":"completed"/.test(init.body ?? ''))
-      noteCompleted(job);
+      recordCompletion(job);
     return answer;
   };
   const worker = createSimulatedWorker({
@@ -149,11 +149,13 @@ interface Submissions {
   stop(): Promise<void>;
 }
 
-/** Submits jobs whenever there are fewer than the maximum, and repeats a call that failed. */
+/**
+ * Submits a job whenever fewer than `maxInProgress` are in progress. Repeats each failed call until the server accepts the job.
+ */
 function startSubmissions(
   server: ServerProcess,
   completed: () => number,
-  noteStatus: (status: number | undefined) => void,
+  recordStatus: (status: number | undefined) => void,
 ): Submissions {
   const accepted = new Set<string>();
   let isStopped = false;
@@ -165,7 +167,7 @@ function startSubmissions(
         headers: {
           authorization: `Bearer ${server.adminToken}`,
           'content-type': 'application/json',
-          // When the response was lost, the repeated call must not submit a second job.
+          // After a lost response, the repeated call must not create a second job.
           'idempotency-key': `recovery-${mark}`,
         },
         body: JSON.stringify({ config: { mark }, config_name: 'recovery', target: 'worker' }),
@@ -174,7 +176,7 @@ function startSubmissions(
         accepted.add(((await response.json()) as { readonly job_id: string }).job_id);
         return;
       }
-      noteStatus(response?.status);
+      recordStatus(response?.status);
       await response?.body?.cancel();
       await setTimeout(submitRetryMs);
     }

@@ -1,7 +1,6 @@
 /**
- * `npm run faults -- --recovery`: compares the throughput of complete jobs in the ten seconds before a fault with the
- * ten seconds after it. One server and one fleet get all faults in turn. Figures never fail the run, but a lost job does,
- * and a job that ends twice.
+ * `npm run faults -- --recovery`: compares the completed jobs in the ten seconds before a fault and after its recovery point. One
+ * server and one fleet get all faults in turn. Low figures do not fail the run. A lost job, or a job that ends twice, does.
  */
 import { mkdirSync } from 'node:fs';
 import { cpus, loadavg } from 'node:os';
@@ -17,7 +16,7 @@ import { computeRecovery, medianRecovery, reach, type Recovery, windowMs } from 
 
 const warmUpMs = 5_000;
 
-/** Runs all faults `times` times, and prints a table. Returns the failures: one line for each. */
+/** Runs all faults `times` times, and prints a table. Returns one line for each failure; empty when there is none. */
 export async function measureRecovery(times: number, folder: string): Promise<readonly string[]> {
   const dataDir = join(folder, 'data');
   mkdirSync(dataDir);

@@ -1,8 +1,8 @@
 /** Length of the windows before a fault and after the recovery point, in ms. */
 export const windowMs = 10_000;
-/** Throughput after a fault should be at least this share of the throughput before it. */
+/** The throughput after a fault should be at least this share of the throughput before the fault. */
 export const reach = 0.95;
-/** A shorter window would have too few jobs to compare. */
+/** Length of the window that decides when the throughput is reached. Shorter windows contain too few jobs to compare. */
 const probeMs = 2_000;
 const probeStepMs = 100;
 
@@ -18,11 +18,11 @@ export interface Recovery {
   readonly before: number;
   /** Completed jobs per second in the window that starts at the recovery point. */
   readonly after: number;
-  /** NaN when no job completed before. */
+  /** `after` divided by `before`; NaN when no job completed before the fault. */
   readonly ratio: number;
   /**
-   * Time from the recovery point to the first two seconds with at least 95 % of the throughput before. Null when the
-   * window contains no such two seconds.
+   * Time in ms from the recovery point to the start of the first two seconds with at least 95 % of `before`. Null when the ten
+   * seconds contain no such two seconds.
    */
   readonly reachedAfterMs: number | null;
 }

@@ -3,7 +3,7 @@ import type { Committed, JobChange } from '../world/disk.ts';
 import type { Check, Scene } from '../world/scene.ts';
 import type { WireRequest } from '../world/wire.ts';
 
-/** The job and the attempt that a call of a worker names, and the reported status. */
+/** The job and the attempt that a worker's call names. `word`: the status that a report claims; null for other calls. */
 export interface Claim {
   readonly about: 'report' | 'register' | 'beat' | 'other';
   readonly jobId: string | null;
@@ -28,11 +28,11 @@ export function readClaim(request: WireRequest): Claim {
   return nothing;
 }
 
-/** I4: a job changes only through its newest attempt, and only by the worker that holds it. */
+/** Checks I4: only the newest attempt of a job can change the job, and only through the worker that holds the attempt. */
 export const watchAuthority: Check = scene => ({
   onCommit(command) {
     for (const change of command.changes) {
-      const on = whyOf(command.audits, change);
+      const on = eventOf(command.audits, change);
       const problem = objection(scene, command.cause, change.was, on);
       if (problem !== null)
         scene.violate('I4 only the current attempt changes a job', `${change.was.id}: "${on}": ${problem}`);
@@ -41,10 +41,10 @@ export const watchAuthority: Check = scene => ({
 });
 
 /**
- * Returns the audit event that explains a change, or the audited act of a user when the job has no event of its own;
- * empty when there is neither.
+ * Returns the lifecycle event in the audit row of a change. Without one, returns the type of the row, which is an act of a user;
+ * without a row, an empty string.
  */
-export function whyOf(audits: Committed['audits'], { was, next }: JobChange): string {
+export function eventOf(audits: Committed['audits'], { was, next }: JobChange): string {
   const row = audits.find(
     ({ target, details }) =>
       target.id === was.id && details['from'] === was.status && details['to'] === next.status,
@@ -66,9 +66,9 @@ const ofPeople: ReadonlySet<string> = new Set([
   'job.edited',
 ]);
 
-/** Returns why this call, or the passing of time, must not cause this event; null when it may. */
+/** Returns why the event `on` must not have this cause; null when it may. `cause`: null for the passing of time. */
 function objection(scene: Scene, cause: WireRequest | null, was: Job, on: string): string | null {
-  // The end of another job causes the second; `watchDependencies` checks it.
+  // The end of a parent causes `job.dependencies_met`; `watchDependencies` checks it.
   if (on === 'offer' || on === 'job.dependencies_met') return null;
   if (cause === null) return ofTime.has(on) ? null : 'has no cause';
   if (cause.kind !== 'worker') return ofPeople.has(on) ? null : 'was caused by a person';
@@ -78,7 +78,7 @@ function objection(scene: Scene, cause: WireRequest | null, was: Job, on: string
   const isNode =
     attemptId !== undefined &&
     scene.disk.store.nodesOf(attemptId).some(({ workerId }) => workerId === worker);
-  // The end of one of several workers ends the attempt.
+  // When one of several workers ends, the whole attempt stops.
   if (on === 'stop' && isNode) return null;
   if (worker === null || worker !== holder)
     return `was caused by ${worker ?? 'an unknown worker'}, but ${holder ?? 'no worker'} holds the job`;

@@ -3,13 +3,13 @@ import type { JobId } from '../../../protocol/ids.ts';
 import type { Check } from '../world/scene.ts';
 import { isFinal } from './ledger.ts';
 
-/** Checks that no job starts before its parents allow it, also after restarts and deletions. */
+/** Checks that no job starts before its parents allow it, even after restarts and deletions. */
 export const watchDependencies: Check = scene => {
   const submitted = new Map<JobId, Job>();
-  /** Final statuses, which outlive their jobs. */
+  /** Final statuses by job, kept after a job is deleted. */
   const ended = new Map<JobId, Job['status']>();
 
-  /** The first job of a chain of retries. */
+  /** Returns the first job in a chain of manual retries. */
   const rootOf = (id: JobId): JobId => {
     const earlier = submitted.get(id)?.retryOf ?? null;
     return earlier === null ? id : rootOf(earlier);

@@ -28,13 +28,10 @@ export const watchJobs: Check = scene => ({
 const inShort = ({ id, status, attempt, retriesUsed }: Job): string =>
   `${id} ${status} ${attempt?.id ?? 'no attempt'} retries ${retriesUsed}`;
 
-/**
- * Expects that each command sees a job as the previous command left it. This check runs before the ledger records the
- * command.
- */
+/** Expects that each command sees a job as the previous command left it. Must run before the ledger records the command. */
 function expectLedgerState({ ledger, violate }: Scene, { was }: JobChange): void {
   const known = ledger.job(was.id);
-  // Skip the second change of a job within one command, because the ledger does not contain the first one yet.
+  // Skip the second change of a job within one command, because the ledger does not contain the first change yet.
   if (known === null || known.status === was.status || known.attempt?.id === was.attempt?.id) return;
   violate('I2 one writer', `the job was ${inShort(known)}, but a command read ${inShort(was)}`);
 }
@@ -43,7 +40,7 @@ function expectStaysEnded({ violate }: Scene, { was, next }: JobChange): void {
   if (isFinal(was)) violate('I3 an ended job keeps its status', `${inShort(was)} became ${inShort(next)}`);
 }
 
-/** Expects that reports after the known end of an attempt change nothing, except to add its result. */
+/** Expects that the known end of an attempt never changes, except when a late report completes the job. */
 function expectKnownEndKept({ violate }: Scene, { was, next }: JobChange): void {
   const before = was.attempt;
   if (before === null || before.end === null || mayBeRevived(before)) return;
@@ -55,7 +52,7 @@ function expectKnownEndKept({ violate }: Scene, { was, next }: JobChange): void 
   );
 }
 
-/** Expects that an ended attempt costs at most one retry. Re-adopting the attempt returns that retry. */
+/** Expects that neither the used retries nor the charged attempts exceed the maximum of the job. */
 function expectRetryBudget({ disk, violate }: Scene, job: Job): void {
   const charged = disk.store.attempts(job.id).filter(({ end }) => end?.charged === true).length;
   if (job.retriesUsed > job.spec.maxRetries || charged > job.spec.maxRetries)
@@ -66,8 +63,8 @@ function expectRetryBudget({ disk, violate }: Scene, job: Job): void {
 }
 
 /**
- * Checks that a job has used one retry for each charged attempt. It runs only while nothing is being committed, because
- * during a commit the database is ahead of the ledger.
+ * Checks that a job has used one retry for each charged attempt. Call it only while no commit is in progress, because during a
+ * commit the database is ahead of the ledger.
  */
 function expectCountedRetries({ disk, ledger, violate }: Scene): void {
   for (const { id } of ledger.jobs()) {

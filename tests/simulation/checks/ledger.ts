@@ -16,15 +16,15 @@ export const isLive = (job: Job): job is LiveJob => live.has(job.status);
 export const isFinal = (job: Job): boolean => !isLive(job) && job.status !== 'pending';
 
 /**
- * Returns true when the worker may still run the attempt, because it was given up only for silence or an unanswered
+ * Returns true when the worker may still run the ended attempt, because the orchestrator gave it up for silence or withdrew its
  * offer.
  */
 export const mayBeRevived = (attempt: Attempt | null): boolean =>
   attempt?.end?.outcome === 'given_up' || attempt?.end?.outcome === 'withdrawn';
 
 /**
- * The state of all jobs after the commands that were committed so far. The database applies all commands of a commit
- * together; the ledger applies them one by one, each before its effects.
+ * The state of all jobs after the commands so far. The database commits several commands together. The ledger records each
+ * command separately, before its effects.
  */
 export interface Ledger {
   job(id: JobId): Job | null;

@@ -4,14 +4,17 @@ import { isFinal } from './ledger.ts';
 /** Maximum time in ms from the last fault, or from the end of the last backoff, until a job has ended. */
 const endWithinMs = 600_000;
 
-/** Checks that each job ends in time after the last fault. Times are those of the world; backoffs do not count. */
+/**
+ * Computes the world time by which all jobs must have ended: ten minutes after the last fault and the last backoff. The returned
+ * check collects the backoffs.
+ */
 export function createDeadline() {
   let waitsUntil = 0;
   const check: Check = scene => ({
     onCommit({ changes }) {
       for (const { was, next } of changes) {
         if (next.status !== 'pending') continue;
-        // A job that waited for another one starts its time when that has ended.
+        // When a parent ends, its child gets the full time.
         if (next.dependencies !== was.dependencies) waitsUntil = Math.max(waitsUntil, scene.world.mono());
         const waitMs = next.notBefore - scene.host.machine.wall();
         waitsUntil = Math.max(waitsUntil, scene.world.mono() + Math.max(0, waitMs));
@@ -31,7 +34,7 @@ export function reportWaitingJobs({ ledger, violate }: Scene): void {
   violate('I1 every job ends', `not ended: ${words.join('; ')}`);
 }
 
-/** Checks that each running worker has an online status, and that a drained worker keeps draining. */
+/** Checks at the end that each running worker has an online status, and that a drained worker is still draining. */
 export const watchStatuses: Check = scene => ({
   atEnd() {
     for (const sceneRig of scene.rigs()) checkStatus(scene, sceneRig);

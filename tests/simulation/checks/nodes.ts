@@ -1,6 +1,9 @@
 import type { Check, Scene } from '../world/scene.ts';
 
-/** Jobs that train on several workers: they start together, and every worker is free again at the end. */
+/**
+ * Checks jobs that train on several workers: their trainers start only when all workers are ready, a worker trains one job at a
+ * time, and no worker stays held at the end.
+ */
 export const watchNodes: Check = scene => ({
   onTrainerStart({ attemptId, machine }) {
     if (attemptId === null) return;

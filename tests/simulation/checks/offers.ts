@@ -15,15 +15,15 @@ const leewayMs = 2_500;
 
 interface Sent {
   readonly at: number;
-  /** Summary of the conditions at the first offer. While it stays the same, each repetition must be sent. */
+  /**
+   * Summary of the conditions at the first offer. As long as the conditions stay the same, the orchestrator must send each
+   * repetition.
+   */
   readonly calm: string;
   times: number;
 }
 
-/**
- * Checks that the orchestrator repeats an offer before it withdraws it, so that a reachable worker has seen it more
- * than once.
- */
+/** Checks that the orchestrator repeats an offer before withdrawing it, and that it sends the offer to a reachable worker. */
 export const watchOffers: Check = scene => {
   const { plan, world, host } = scene;
   const { repeatOfferMs } = timesFrom(plan.heartbeatTimeoutMs);
@@ -65,7 +65,7 @@ export const watchOffers: Check = scene => {
   };
 };
 
-/** Checks that a connected worker that leaves several offers in a row unacknowledged gets no further jobs. */
+/** Checks that the orchestrator quarantines a connected worker that leaves several offers in a row unacknowledged. */
 export const watchMute: Check = scene => {
   const missed = new Map<WorkerId, { readonly life: number; readonly count: number }>();
   const sentAt = new Map<AttemptId, number>();
@@ -98,7 +98,7 @@ export const watchMute: Check = scene => {
 };
 
 /**
- * Checks that a published agent gets no offer too soon after the answer to its last report, because it would drop it
+ * Checks that a published agent gets no offer right after the answer to its last report. The agent would drop such an offer
  * (docs/internals/worker-contract.md, section 3).
  */
 export const watchSettling: Check = scene => {

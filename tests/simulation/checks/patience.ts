@@ -5,7 +5,7 @@ import type { WireRequest } from '../world/wire.ts';
 
 interface Heard {
   readonly at: number;
-  /** Number of long pauses of the orchestrator until the contact. */
+  /** Number of pauses of the orchestrator before the contact. */
   readonly pauses: number;
 }
 
@@ -13,9 +13,9 @@ interface Heard {
 const roundingMs = 100;
 
 /**
- * Checks that the orchestrator gives up no worker too early. A worker goes offline after T without contact, and loses
- * its job after the takeover time. Only time in which the orchestrator ran counts: its start counts as contact with
- * each worker, and its pauses do not count.
+ * Checks that the orchestrator gives up no worker too early. A worker goes offline after T without contact, and loses its job
+ * after the takeover time. The start of the orchestrator counts as contact with each worker. Its long pauses do not count as time
+ * without contact.
  */
 export const watchPatience: Check = scene => {
   const { plan, host } = scene;
@@ -46,7 +46,7 @@ export const watchPatience: Check = scene => {
       arrived.delete(request);
       const worker = request.kind === 'worker' ? scene.workerOf(request.token) : null;
       if (at === undefined || request.kind !== 'worker' || worker === null) return;
-      // Rejected calls and goodbyes are no contact, and neither is the queue request before a goodbye.
+      // Rejected calls and goodbyes are no contact. The queue request, which precedes a goodbye, is no contact either.
       const isContact =
         answer.kind === 'answer' && answer.status !== 401 && !/\/(disconnect|queue)$/.test(pathOf(request));
       if (isContact && at.at >= (heard.get(worker)?.at ?? 0)) heard.set(worker, at);

@@ -4,7 +4,7 @@ import type { Check, Scene } from '../world/scene.ts';
 import type { WireRequest } from '../world/wire.ts';
 import { isLive } from './ledger.ts';
 
-/** Checks I1 at each start and at the end: no acknowledged job is lost. The ledger covers the time in between. */
+/** Checks I1 at each start of the orchestrator and at the end: no acknowledged job is lost. */
 export const watchSubmits: Check = scene => {
   const promised = new Set<JobId>();
   const removed = new Set<JobId>();
@@ -28,12 +28,12 @@ export const watchSubmits: Check = scene => {
   };
 };
 
-/** Checks I8: a draining worker receives no offers, and is shut down only after its current job has ended. */
+/** Checks I8: a draining worker gets no offers, and a drain lasts until an undrain or the deletion of the worker. */
 export const watchDrains: Check = scene => {
   const draining = new Set<WorkerId>();
   return {
     onCommit({ audits, changes }) {
-      // A command that ends a drain may offer a job afterwards, so go through its audit rows in order.
+      // A command that ends a drain may offer a job. So apply its undrains before checking its offers, and its drains afterwards.
       for (const { type, target } of audits) {
         if (type === 'worker.undrained' || type === 'worker.deleted') draining.delete(target.id as WorkerId);
       }
@@ -62,11 +62,11 @@ export const watchDrains: Check = scene => {
 
 interface Tokens {
   readonly newest: string | null;
-  /** Hash of the previous token, which is valid until the worker's current job has ended; null when there is none. */
+  /** Hash of the previous token while it stays valid until the worker's current job has ended; null otherwise. */
   readonly old: string | null;
 }
 
-/** Checks I9: once a rotation is on disk, no older token works, unless the rotation keeps it until the job ends. */
+/** Checks I9: once a rotation is on disk, no older token works, except one that the rotation keeps until the job ends. */
 export const watchTokens: Check = scene => {
   const valid = new Map<WorkerId, Tokens>();
   const late = new Set<WireRequest>();
@@ -111,8 +111,8 @@ export function issuedIn(body: unknown): { readonly worker: WorkerId; readonly t
 }
 
 /**
- * Checks that a command to a worker is sent only after it is on disk, only about the worker's current job, and not too
- * late.
+ * Checks that the orchestrator sends a command only after the change is on disk, and only about the worker's current job. Also
+ * checks that the orchestrator shuts down no worker during a job.
  */
 export const watchFrames: Check = scene => ({
   onFrame(worker, _token, command) {
@@ -145,7 +145,7 @@ function objection(
   const job = ledger.job(id);
   if (job === null) return `${id} is not on disk`;
   const node = disk.store.heldNodeOf(worker);
-  // The other workers of an attempt get its offer until it ends, and then a cancel.
+  // The further workers of an attempt may get its offer until their node ends, and then only a cancel.
   if (node?.attemptId === attemptId)
     return (node.state === 'ended') === (wanted === 'cancelling') ? null : `its node is ${node.state}`;
   if (job.attempt?.id !== attemptId || job.attempt.workerId !== worker)

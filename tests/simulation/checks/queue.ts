@@ -7,7 +7,7 @@ import { submittedIn } from '../world/people.ts';
 import type { Check } from '../world/scene.ts';
 import { isFinal } from './ledger.ts';
 
-/** Checks that each dispatch respects limits, pauses and approvals, also after restarts. */
+/** Checks that each dispatch respects limits, pauses and approvals, even after restarts. */
 export const watchQueue: Check = scene => {
   const needed = new Set<string>();
   const teams = new Map<string, string>();
@@ -46,7 +46,7 @@ export const watchDeletions: Check = scene => {
         if (gone.has(id)) scene.violate('deleted jobs stay deleted', `${id} exists again`);
       for (const id of removed) {
         const known = scene.ledger.job(id);
-        // A job could end within the same command, but no command of the orchestrator does that.
+        // This assumes that no command ends and deletes the same job.
         if (known === null || !isFinal(known))
           scene.violate('only ended jobs are deleted', `${id} was ${known?.status ?? 'unknown'}`);
         gone.add(id);
@@ -60,10 +60,7 @@ export const watchDeletions: Check = scene => {
   };
 };
 
-/**
- * Checks that submissions with the same key create one job, and that a job that must not wait is dispatched
- * immediately.
- */
+/** Checks that submissions with the same key create one job, and that a no-wait job is dispatched within its submission. */
 export const watchSubmissions: Check = scene => {
   const keyed = new Map<number, JobId>();
   return {

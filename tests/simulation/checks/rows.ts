@@ -20,8 +20,8 @@ const events = [
 ] as const;
 
 /**
- * Pairs of event and status that the orchestrator never produces, with the reason. A run that reaches one of them
- * fails, because this list is then wrong.
+ * Pairs of event and status that the orchestrator never produces, with the reason. A run that reaches such a pair fails, because
+ * this list is then wrong.
  */
 const unreachable: readonly (readonly [events: string, statuses: readonly string[], why: string])[] = [
   ['offer', JobStatus.options.filter(status => status !== 'pending'), 'dispatch considers only pending jobs'],
@@ -88,7 +88,7 @@ const tableRows: readonly string[] = [
   ...reportRows.map(row => `report: ${row}`),
 ];
 
-/** Computes how many rows a run has reached. `reached`: how often each row was reached. */
+/** Compares the reached rows with all rows. `reached`: how often the run reached each row. */
 export function coverageOf(reached: ReadonlyMap<string, number>) {
   const rows = [...lifecycleRows, ...tableRows];
   return {

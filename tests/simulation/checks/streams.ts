@@ -2,10 +2,7 @@ import type { WorkerId } from '../../../protocol/ids.ts';
 import type { Check } from '../world/scene.ts';
 import type { ServerEnd } from '../world/wire.ts';
 
-/**
- * Checks that the newest stream of a worker counts until it closes, and that the end of an older stream changes
- * nothing.
- */
+/** Checks that the newest stream of a worker stays registered until it closes. The end of an older stream must change nothing. */
 export const watchStreams: Check = scene => {
   const newest = new Map<WorkerId, ServerEnd>();
   const compare = (worker: WorkerId): void => {

@@ -13,7 +13,7 @@ interface Expected {
   readonly judge: (status: number, body: Readonly<Record<string, unknown>>) => string | null;
 }
 
-/** Checks that registrations, heartbeats and reports are answered as the tables require. */
+/** Checks that the orchestrator answers registrations, heartbeats and reports as the tables require. */
 export const watchTables: Check = scene => {
   const expected = new Map<WireRequest, Expected>();
   const expectFrom = (request: WireRequest, read: Read): void => {
@@ -24,8 +24,8 @@ export const watchTables: Check = scene => {
   };
   return {
     onArrive(request) {
-      // The orchestrator answers an uneventful heartbeat outside of a transaction, so compute the expected answer here.
-      // A heartbeat after which a job counts as vanished runs in a transaction, so expect nothing for that row.
+      // The orchestrator answers an uneventful heartbeat outside of a transaction, so compute the expected answer here. A
+      // heartbeat that makes a job vanish runs in a transaction, so `onBegin` computes the answer for that row.
       if (readClaim(request).about !== 'beat') return;
       expectFrom(request, scene.disk.store);
       if (expected.get(request)?.row.endsWith('-> vanished')) expected.delete(request);
@@ -45,8 +45,8 @@ export const watchTables: Check = scene => {
 };
 
 /**
- * Returns true for an old copy of a registration, which arrives after a newer registration or after the goodbye. No
- * caller waits for its answer.
+ * Returns true for a duplicated registration that arrives after a newer registration or after the goodbye. No caller waits for
+ * its answer.
  */
 function isOldCopy(request: WireRequest, worker: Worker | null): boolean {
   if (request.kind !== 'worker' || !request.path.endsWith('/register') || !worker?.agent) return false;
@@ -68,7 +68,7 @@ function expectationOf(scene: Scene, worker: WorkerId, claim: Claim, read: Read)
   };
 }
 
-/** The tables are about jobs on one worker. Jobs on several workers have checks of their own. */
+/** Returns true for calls about jobs on several workers. The tables cover only jobs on one worker. */
 const isAboutNodes = (worker: WorkerId, claim: Claim, read: Read): boolean =>
   read.heldNodeOf(worker) !== null || (jobOf(read, claim)?.spec.requirements.nodes ?? 1) > 1;
 

@@ -3,14 +3,14 @@ import type { JobChange } from '../world/disk.ts';
 import type { Check, Scene, SceneRig } from '../world/scene.ts';
 import type { Trainer } from '../world/trainer.ts';
 import type { WireRequest } from '../world/wire.ts';
-import { readClaim, whyOf } from './authority.ts';
+import { eventOf, readClaim } from './authority.ts';
 import { isLive } from './ledger.ts';
 
-/** Checks I12 and related invariants: compares the orchestrator's view of the trainers with the actual trainers. */
+/** Checks I12 and related invariants: compares the orchestrator's view of trainers with the trainers that really run. */
 export const watchTrainers: Check = scene => {
   /** Jobs that a user released from a silent worker. That user accepts that two trainers may run. */
   const released = new Set<JobId>();
-  /** Attempts whose claim was answered. */
+  /** Attempts whose claim the orchestrator has accepted. */
   const claimed = new Set<string>();
   return {
     onAnswer(request, answer) {
@@ -21,7 +21,7 @@ export const watchTrainers: Check = scene => {
     },
     onTrainerStart(trainer) {
       expectNoOtherTrainer(scene, trainer, released);
-      // A v2 agent starts no process before its claim was answered.
+      // A v2 agent starts no process before the orchestrator has accepted its claim.
       if (trainer.attemptId !== null && !claimed.has(trainer.attemptId))
         scene.violate(
           'no trainer starts before its claim is answered',
@@ -30,10 +30,10 @@ export const watchTrainers: Check = scene => {
     },
     onCommit(command) {
       for (const change of command.changes) {
-        const on = whyOf(command.audits, change);
+        const on = eventOf(command.audits, change);
         if (on === 'release') released.add(change.was.id);
         if (on === 'vanished') expectTrainerGone(scene, change);
-        if (on === 'complete' || on === 'fail' || on === 'stopped') hasEnded(scene, change, on);
+        if (on === 'complete' || on === 'fail' || on === 'stopped') expectEnded(scene, change, on);
       }
     },
     async atEnd() {
@@ -47,8 +47,8 @@ export const watchTrainers: Check = scene => {
 };
 
 /**
- * Maximum time in ms from an answer until the guard has read the order: the travel time of the answer, the order file,
- * and the guard's interval.
+ * Maximum time in ms from an answer until the guard has read the order to stop. Includes the travel time of the answer and the
+ * guard's reading interval.
  */
 const orderLeewayMs = 5_000;
 
@@ -57,7 +57,7 @@ const holdsNow = ({ ledger }: Scene, { jobId, attemptId }: Trainer): boolean => 
   return job !== null && (isLive(job) || job.status === 'pending') && job.attempt?.id === attemptId;
 };
 
-/** Expects that a worker stops its trainer after it received an answer that takes the job away. */
+/** Expects that a worker stops its trainer after an answer that takes the job away. */
 function expectStop(scene: Scene, request: WireRequest, body: unknown): void {
   const worker = request.kind === 'worker' ? scene.workerOf(request.token) : null;
   const sceneRig = worker === null ? null : scene.rigOf(worker);
@@ -66,11 +66,11 @@ function expectStop(scene: Scene, request: WireRequest, body: unknown): void {
   const isGivenAway =
     ('abandon_job' in body && body.abandon_job === jobId) || ('action' in body && body.action === 'stop');
   const trainer = scene.yard.on(sceneRig.rig.machine.name).find(running => running.jobId === jobId);
-  // The worker may have received the same job again meanwhile.
+  // Skip the check when the same attempt has become current again in the meantime.
   if (!isGivenAway || trainer === undefined || holdsNow(scene, trainer)) return;
   const toldAt = scene.world.mono();
   scene.world.after(orderLeewayMs, () => {
-    // The order is part of the answer, so it arrives without a stream.
+    // The order is part of the answer, so the worker needs no stream to receive it.
     const hasHeard =
       sceneRig.rig.link.disturbedAt < toldAt &&
       sceneRig.rig.changedAt < toldAt &&
@@ -85,7 +85,7 @@ const rigOn = ({ rigs }: Scene, machine: string): SceneRig | undefined =>
 
 const isV1On = (scene: Scene, machine: string): boolean => rigOn(scene, machine)?.rig.plan.protocol === 1;
 
-/** Whether both trainers belong to one attempt on several workers. */
+/** Returns true when both trainers belong to one attempt on several workers. */
 const isOnSeveral = ({ disk }: Scene, attemptId: Trainer['attemptId'], trainer: Trainer): boolean =>
   attemptId !== null && attemptId === trainer.attemptId && disk.store.nodesOf(attemptId).length > 0;
 
@@ -114,8 +114,8 @@ function expectNoOtherTrainer(scene: Scene, trainer: Trainer, released: Readonly
 }
 
 /**
- * Returns true when the report of a worker about its trainer must be right. A published agent loses its trainers by
- * itself when it is disturbed.
+ * Returns true when a worker's report about its trainer must be right. A published agent can lose track of its trainer after a
+ * disturbance.
  */
 const isBelievable = (scene: Scene, { rig, guard }: SceneRig, trainer: Trainer): boolean =>
   guard !== null || (rig.link.isCalm && scene.calmSince(rig) < trainer.startedAt);
@@ -134,9 +134,7 @@ function trainerOf(
   return { sceneRig, trainer: trainer ?? null };
 }
 
-/**
- * Expects that a trainer is really gone when its worker says so: neither its process nor a record of its end exists.
- */
+/** Expects that a training which counts as vanished is really gone: neither its process nor a record of its end exists. */
 function expectTrainerGone(scene: Scene, change: JobChange): void {
   const found = trainerOf(scene, change);
   if (found === null) return;
@@ -151,7 +149,8 @@ function expectTrainerGone(scene: Scene, change: JobChange): void {
     );
 }
 
-function hasEnded(scene: Scene, change: JobChange, on: string): void {
+/** Expects that no trainer of the job still runs when the orchestrator accepts its end. */
+function expectEnded(scene: Scene, change: JobChange, on: string): void {
   const found = trainerOf(scene, change);
   if (found === null || found.trainer === null || !isBelievable(scene, found.sceneRig, found.trainer)) return;
   scene.violate(

@@ -1,6 +1,4 @@
-/**
- * Replaces main/orchestrator/rules/job-lifecycle.ts in a simulation. It behaves the same, and also publishes each step.
- */
+/** Replaces main/orchestrator/rules/job-lifecycle.ts in a simulation. Behaves the same, and also publishes each step. */
 import { channel } from 'node:diagnostics_channel';
 import {
   type Advance,
@@ -10,7 +8,7 @@ import {
 import type { Job } from '../../../main/orchestrator/ports/index.ts';
 import { type Step, stepChannel } from './steps.ts';
 
-// The `advance` that this file declares shadows the one that the next line exports.
+// The function `advance` below shadows the exported `advance` of that module.
 export * from '../../../main/orchestrator/rules/job-lifecycle.ts';
 
 const steps = channel(stepChannel);

@@ -2,7 +2,7 @@
 export interface Plant {
   readonly name: string;
   readonly changes: readonly Change[];
-  /** `pools`: found by the worlds with pools, not by the others. */
+  /** `pools`: only worlds with pools can find the bug. */
   readonly world?: 'pools';
 }
 
@@ -31,7 +31,7 @@ const agent = (file: string, text: string, instead: string): Change => ({
   instead,
 });
 
-/** The simulation must find each of these bugs. A bug that it misses shows a gap in its checks. */
+/** The simulation must find each of these bugs. A missed bug shows a gap in the checks. */
 export const plants: readonly Plant[] = [
   {
     name: 'an offer is never repeated',

@@ -15,7 +15,7 @@ interface Context extends Span {
 const hour = 3_600_000;
 const tenYears = 10 * 365 * 24 * hour;
 
-/** Draws a fault, one function per kind. A seed enables only some of the kinds. */
+/** One function per kind of fault, which draws its details. A seed enables only some of the kinds. */
 const kinds: readonly Draw[] = [
   (random, { place, t }) => ({
     ...weather(place(), { delayMs: random.pick([300, 2_000, 12_000]) }),
@@ -111,8 +111,8 @@ export function drawFaults(
 }
 
 /**
- * Draws a long outage that starts together with a training, because random faults seldom hit a training that outlasts
- * both takeover and outage.
+ * Draws a long outage that starts together with a training. Random faults seldom hit a training that outlasts both takeover and
+ * outage.
  */
 function drawCutOff(random: Random, { t, healAtMs }: Span): readonly Fault[] {
   if (!random.chance(0.35)) return [];

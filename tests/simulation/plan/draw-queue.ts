@@ -1,7 +1,7 @@
 import type { Random } from '../world/random.ts';
 import type { Act, SubmitTerms, JobPlan, Span } from './plan.ts';
 
-/** Draws how a job is submitted. Uses a random stream of its own, so that it does not change what the job does. */
+/** Draws how a user submits a job. `random` must be a separate stream, so that the draws do not change what the job does. */
 export function drawSubmitTerms(random: Random, index: number): SubmitTerms {
   const needsApproval = random.chance(0.15);
   return {
@@ -18,7 +18,7 @@ function drawParent(random: Random, index: number): SubmitTerms['after'] {
   return { job: random.int(0, index - 1), on: random.pick(['success', 'end']) };
 }
 
-/** Draws the acts of users who manage the queue. They are rare enough that jobs keep running. */
+/** Draws the acts of users who manage the queue. The acts are rare, so that jobs keep running. */
 export function drawQueueActs(random: Random, { healAtMs }: Span, jobs: readonly JobPlan[]): readonly Act[] {
   const beforeHeal = (): number => Math.floor(random.next() * healAtMs * 0.95);
   const soonAfter = (atMs: number, share: number): number =>

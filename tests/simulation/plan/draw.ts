@@ -4,10 +4,7 @@ import { drawFaults } from './draw-faults.ts';
 import { drawSubmitTerms, drawQueueActs } from './draw-queue.ts';
 import type { Act, JobPlan, Plan, StartPlan, RigPlan, Span, Teams } from './plan.ts';
 
-/**
- * Draws the plan of a seed. Each part has a random stream of its own, so that a change of one part does not change the
- * others.
- */
+/** Draws the plan of a seed. Each part uses a separate random stream, so that a change of one part does not change the others. */
 export function drawPlan(seed: number): Plan {
   const random = createRandom(`seed ${seed}`);
   const scale = random.fork('scale');
@@ -34,7 +31,7 @@ export function drawPlan(seed: number): Plan {
   };
 }
 
-/** Draws the speed of a clock. The clocks of two machines drift apart by up to 1 %. */
+/** Draws the speed of a clock: exact, or up to 0.5 % too fast or too slow. */
 const drawRate = (random: Random): number => (random.chance(0.5) ? 1 : 1 + random.int(-50, 50) / 10_000);
 
 function drawRigs(random: Random): readonly RigPlan[] {
@@ -87,7 +84,7 @@ function drawJobs(random: Random, { t, healAtMs }: Span): readonly JobPlan[] {
         ...(own.chance(0.3) && {
           retry_on: [own.pick(['trainer_exit', 'trainer_signal', 'timeout', 'start_failed'])],
         }),
-        // Without labels, because only one rig of each zone is sure to exist.
+        // A job on two workers has no labels, because two rigs in the same zone may not exist.
         ...(isOnTwo && { num_nodes: 2, worker_labels: {} }),
       },
       stopsWithoutContact: own.chance(0.4),

@@ -6,9 +6,8 @@ import type { Condition } from '../world/link.ts';
 import type { TrainingBehaviour } from '../world/trainer.ts';
 
 /**
- * Everything that a seed decides before its world starts: rigs, jobs, acts of users, and faults. Times are in virtual
- * ms from the start. When a fault or an act is removed, the rest of the plan stays the same, so that a failure can be
- * reduced to the few events that it needs.
+ * Everything that a seed decides before its world starts: rigs, jobs, acts of users, and faults. Times are in virtual ms from the
+ * start. Faults and acts are independent, so a developer can reduce a failure to the few events that cause it.
  */
 export interface Plan {
   readonly seed: number;
@@ -38,31 +37,31 @@ export interface RigPlan {
   readonly index: number;
   readonly name: string;
   readonly protocol: 1 | 2;
-  /** The agent keeps running between jobs. */
+  /** True when the agent keeps running between jobs. */
   readonly persistent: boolean;
   readonly gpus: number;
   readonly labels: Readonly<Record<string, string>>;
   readonly rate: number;
   readonly hasTokenFile: boolean;
-  /** Its agent sends random calls. */
+  /** True when the agent sends random calls. */
   readonly isWild: boolean;
-  /** Its agent never acknowledges an offer. */
+  /** True when the agent never acknowledges an offer. */
   readonly isMute: boolean;
-  /** No trainer can start on this rig. */
+  /** True when no trainer can start on this rig. */
   readonly isBroken: boolean;
 }
 
-/** The planned result of a start on a rig: a training, or a failure to start it. */
+/** The planned result of starting a job on a rig: a training, or the cause of a failed start. */
 export type StartPlan = TrainingBehaviour | 'rejected' | 'start_failed';
 
 export interface JobPlan {
   readonly index: number;
   readonly atMs: number;
   readonly request: z.input<typeof SubmitRequest>;
-  /** The job must stop when its worker loses contact (`on_lost_contact: stop`). */
+  /** True when the job must stop after its worker loses contact (`on_lost_contact: stop`). */
   readonly stopsWithoutContact: boolean;
   readonly submitTerms: SubmitTerms;
-  /** The results of the first start, the second one, and so on. The last entry is repeated. */
+  /** The results of the starts, in order. The last entry also applies to all later starts. */
   readonly starts: readonly [StartPlan, ...StartPlan[]];
 }
 
@@ -73,15 +72,15 @@ export type Teams = Readonly<Record<SubmitTerms['user'], string | null>>;
 export interface SubmitTerms {
   readonly user: 'ada' | 'bob';
   readonly needsApproval: boolean;
-  /** The submission fails unless the job can be dispatched immediately. */
+  /** True when the submission must fail unless the job can be dispatched immediately. */
   readonly isNow: boolean;
-  /** The job waits for this one, if that was submitted before by the same user; null for none. */
+  /** The parent of the job; null for none. Ignored unless the same user has already submitted the parent. */
   readonly after: { readonly job: number; readonly on: AfterOn } | null;
-  /** The submission has an idempotency key, so it may be repeated. */
+  /** True when the submission has an idempotency key, so that the user can repeat it. */
   readonly hasKey: boolean;
 }
 
-/** An act of a user on one job, given by its index. */
+/** An act of a user on one job. `job`: the index of the job in the plan. */
 export type JobAct =
   | {
       readonly kind: 'cancel' | 'release' | 'approve' | 'reject' | 'move to top' | 'retry' | 'remove';
@@ -99,7 +98,7 @@ export type QueueAct =
       readonly perTeam: number | null;
     };
 
-/** An act of a user. Rigs are given by their index too. */
+/** An act of a user. `rig`: the index of the rig in the plan. */
 export type Act = { readonly atMs: number } & (
   | JobAct
   | QueueAct
@@ -108,10 +107,10 @@ export type Act = { readonly atMs: number } & (
   | { readonly kind: 'rotate'; readonly rig: number; readonly mode: 'now' | 'after_job' }
 );
 
-/** A client with a network link of its own. */
+/** A client with its own network link: a rig by its index, the users, or the panel. */
 export type Place = number | 'people' | 'panel';
 
-/** A fault that can occur. */
+/** A fault without its time. */
 export type Trouble =
   | { readonly kind: 'weather'; readonly place: Place; readonly condition: Condition; readonly forMs: number }
   | { readonly kind: 'break streams'; readonly place: Place; readonly how: 'reset' | 'half-open' }
@@ -124,9 +123,9 @@ export type Trouble =
   | { readonly kind: 'stop orchestrator' | 'kill orchestrator'; readonly downMs: number }
   | { readonly kind: 'crash at'; readonly point: CrashPoint; readonly skip: number; readonly downMs: number }
   | { readonly kind: 'disk full'; readonly forMs: number }
-  /** Disconnects the rig on which the next training starts. */
+  /** Disconnects the rig on which the next trainer starts. */
   | { readonly kind: 'cut off who starts next'; readonly forMs: number }
-  /** A worker reports about a job that it never had. */
+  /** A report of a worker about a job that the worker never had. */
   | {
       readonly kind: 'stray report';
       readonly rig: number;

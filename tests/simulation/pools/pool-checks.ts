@@ -8,7 +8,7 @@ interface PoolChecksDeps {
   readonly pools: PoolFleet;
   readonly engines: readonly MemoryEngine[];
   readonly violate: (rule: string, how: string) => void;
-  /** Returns how often the orchestrator was killed. Answers to an earlier process do not arrive. */
+  /** Returns how often the orchestrator was killed. An answer from before a kill does not arrive. */
   readonly life: () => number;
 }
 
@@ -17,7 +17,7 @@ const maxEndMs = 300_000;
 const unclearMs = 30_000;
 const isStray = (id: string): boolean => id.startsWith('stray');
 
-/** Compares engines and stored rows with the promises of the pools. */
+/** Checks the guarantees of pools: compares the machines in the engines with the stored launches. */
 export function watchPools({ pools, engines, violate, life }: PoolChecksDeps) {
   const { fleet } = pools;
   /** State of each launch that was open at the previous check. */
@@ -26,10 +26,7 @@ export function watchPools({ pools, engines, violate, life }: PoolChecksDeps) {
   const silentSince = new Map<LaunchId, number>();
   for (const engine of engines) watchAnswers(engine);
 
-  /**
-   * Checks that a submission without an answer is repeated only after a list that began at least 30 s later and did not
-   * contain it.
-   */
+  /** Checks that the orchestrator repeats an unanswered order only after a list that it requested at least 30 s later. */
   function watchAnswers(engine: MemoryEngine): void {
     const { engine: engineOf } = engine;
     let listedFrom = 0;
@@ -103,7 +100,7 @@ export function watchPools({ pools, engines, violate, life }: PoolChecksDeps) {
     }
   }
 
-  /** Calls back when a condition has held for longer than the given time. */
+  /** Calls `report` when a condition has held for longer than `forMs`. `key` identifies the condition between checks. */
   function reportIfLasting(key: string, holds: boolean, forMs: number, report: () => void): void {
     const now = fleet.clock.wall();
     if (!holds) since.delete(key);

@@ -20,7 +20,7 @@ export interface PoolOutcome {
   readonly launches: number;
   readonly kills: number;
   readonly virtualMs: number;
-  /** The events in order. Each run of a seed has the same. */
+  /** The events in order. Each run of a seed has the same trace. */
   readonly trace: readonly string[];
 }
 
@@ -83,8 +83,8 @@ export async function runPoolPlan({ seed, jobs, disturbedMs }: PoolPlan): Promis
   });
   const { fleet, habits } = pools;
   const { clock } = fleet;
-  const began = clock.wall();
-  const now = (): number => Math.round((clock.wall() - began) / 1_000);
+  const startedAt = clock.wall();
+  const now = (): number => Math.round((clock.wall() - startedAt) / 1_000);
   const addTrace = (what: string): void => void trace.push(`${now()} s ${what}`);
   const violate = (rule: string, how: string): void => {
     if (violations.length === 0) violations.push({ rule, how, atS: now() });
@@ -134,7 +134,7 @@ export async function runPoolPlan({ seed, jobs, disturbedMs }: PoolPlan): Promis
   };
 
   for (const end = clock.wall() + disturbedMs; clock.wall() < end && violations.length === 0; ) {
-    while ((arrivals[0] ?? Number.POSITIVE_INFINITY) <= clock.wall() - began && !state.isDead) {
+    while ((arrivals[0] ?? Number.POSITIVE_INFINITY) <= clock.wall() - startedAt && !state.isDead) {
       arrivals.shift();
       await submit();
     }
@@ -154,12 +154,12 @@ export async function runPoolPlan({ seed, jobs, disturbedMs }: PoolPlan): Promis
   const hasEnded = (): boolean => fleet.store.countJobs().every(({ status }) => endings.has(status));
   for (let m = 0; m < maxCompletionMs / 60_000 && !hasEnded(); m += 1) {
     await advance(60_000, hasEnded);
-    // Machines that were started during the faults may still fail to register, which pauses their pool.
+    // Machines that started during the faults may still fail to register, which pauses their pool.
     if (violations.length === 0) await resumeAll(pools);
   }
   if (violations.length === 0 && !hasEnded()) violate('every job ends', explainWaiting(pools));
 
-  // Reports jobs that no longer progress.
+  // From here on, machines do not start within the run. Cancelling these jobs must end the launches that were ordered for them.
   state.isStuck = true;
   const unfinishedJobs: JobId[] = [];
   for (let n = 0; n < 3 && violations.length === 0; n += 1)
@@ -178,7 +178,7 @@ export async function runPoolPlan({ seed, jobs, disturbedMs }: PoolPlan): Promis
     violation: violations[0] ?? null,
     launches,
     kills: state.kills,
-    virtualMs: clock.wall() - began,
+    virtualMs: clock.wall() - startedAt,
     trace,
   };
 }
@@ -189,7 +189,7 @@ async function resumeAll({ fleet }: PoolFleet): Promise<void> {
     if (paused !== null) valueOf(await pools.resume(id, ada));
 }
 
-/** Sets the idle time of all pools to zero, and lets them order again what their engines refused. */
+/** Sets the number of warm machines of all pools to zero, and resumes all pools. */
 async function keepNothingWarm({ fleet }: PoolFleet): Promise<void> {
   const { pools } = fleet.orchestrator;
   for (const { pool_id: id, settings, name, engine } of pools.list()) {
@@ -212,7 +212,8 @@ const explainWaiting = ({ fleet }: PoolFleet): string =>
 const endings: ReadonlySet<string> = new Set(['completed', 'failed', 'cancelled']);
 
 /**
- * Lets the engine itself fail: delays, partial answers, and lists that omit launches, as far as the design tolerates.
+ * Makes the engine fail at random, as far as the design tolerates: refusals, delays, lost answers, and lists that fail or omit
+ * launches.
  */
 function injectEngineFaults(
   engine: MemoryEngine,
@@ -222,7 +223,7 @@ function injectEngineFaults(
 ): void {
   const { onStart } = engine;
   engine.onStart = allocation => {
-    // An engine job that no pool has ordered stays until the orchestrator ends it.
+    // Start no worker for a stray launch, which no pool has ordered. It must stay until the orchestrator ends it.
     if (!allocation.order.launchId.startsWith('stray')) onStart(allocation);
   };
   engine.onLaunch = (): LaunchFault => {
@@ -241,7 +242,8 @@ function injectEngineFaults(
     const isPartial = random.chance(0.2);
     const omits = (id: LaunchId): boolean => {
       const launch = pools.fleet.store.launch(id);
-      // A launch without an engine id may be unclear. One list without it then suffices, so do not omit it.
+      // Do not omit a launch without an engine id. It may be unclear, and then the orchestrator repeats the order after one list
+      // without it.
       return (
         isPartial && launch !== null && launch.engineId !== null && launch.missing < 2 && random.chance(0.6)
       );

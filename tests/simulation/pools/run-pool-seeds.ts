@@ -13,13 +13,15 @@ export interface PoolSeedOptions {
 
 const tailLines = 40;
 
-/** Returns how long jobs are submitted, in ms. More jobs take more time, because the limits of the pools are low. */
+/**
+ * Returns the duration of the submissions and faults in ms. More jobs take more time, because the limits of the pools are low.
+ */
 const roughMsFor = (jobs: number): number => 200_000 + jobs * 100;
 
 /** Runs a fleet with pools for each seed, and stops at the first violation. Returns false after a violation. */
 export async function runPoolSeeds(options: PoolSeedOptions): Promise<boolean> {
   const { from, seeds, jobs, log } = options;
-  const began = performance.now();
+  const startedAt = performance.now();
   const all = createHash('sha256');
   const total = { launches: 0, kills: 0, virtualMs: 0 };
   for (let seed = from; seed < from + seeds; seed += 1) {
@@ -40,7 +42,7 @@ export async function runPoolSeeds(options: PoolSeedOptions): Promise<boolean> {
     `${hours} virtual hours, ${seeds * jobs} jobs, ${total.launches} machines, the orchestrator was killed ${total.kills} times, ` +
       `hash of all traces ${all.digest('hex').slice(0, 16)}`,
   );
-  log(`${((performance.now() - began) / 1_000).toFixed(1)} s`);
+  log(`${((performance.now() - startedAt) / 1_000).toFixed(1)} s`);
   return true;
 }
 

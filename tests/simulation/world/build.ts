@@ -1,7 +1,7 @@
 import { JobId, type WorkerId } from '../../../protocol/ids.ts';
 import { createVirtualClock, type VirtualClock } from '../../support/virtual-clock.ts';
 import { createLedger } from '../checks/ledger.ts';
-import { readClaim, whyOf } from '../checks/authority.ts';
+import { eventOf, readClaim } from '../checks/authority.ts';
 import { issuedIn } from '../checks/promises.ts';
 import type { Place, Plan, StartPlan, RigPlan } from '../plan/plan.ts';
 import { type Committed, type Disk, openDisk } from './disk.ts';
@@ -30,7 +30,7 @@ export interface World {
   readonly troubles: Troubles;
   /** Creates a worker, and starts its agent on a new rig. */
   addWorker(plan: RigPlan): Promise<void>;
-  /** Ends all faults and all random agents. From then on, trainings are short and succeed. */
+  /** Ends all faults, and removes rigs with random or mute agents. From then on, trainings are short and succeed. */
   calmDown(): void;
   close(): Promise<void>;
 }
@@ -42,7 +42,7 @@ interface WorldDeps {
   readonly violate: (rule: string, how: string) => void;
 }
 
-/** Connects the parts of a world. No other code decides which part observes which. */
+/** Builds the parts of a world, and connects them. All listeners between parts are set here. */
 export function buildWorld({ plan, observers: observersOf, reach, violate }: WorldDeps): World {
   const random = createRandom(`world ${plan.seed}`);
   const rigs = new Map<number, SceneRig>();
@@ -67,9 +67,9 @@ export function buildWorld({ plan, observers: observersOf, reach, violate }: Wor
     },
   };
   const world: VirtualClock = createVirtualClock(() => disk.isBusy(), 1);
-  const began = world.mono();
+  const startedAt = world.mono();
   const now = (): number => world.mono();
-  const trace: Trace = createTrace(() => world.mono() - began);
+  const trace: Trace = createTrace(() => world.mono() - startedAt);
   const notifyObservers = (callBack: (observer: Observer) => void): void => observers.forEach(callBack);
   const ledger = createLedger();
   const disk: Disk = openDisk(world, {
@@ -259,7 +259,7 @@ function startPlanFor(plan: Plan, rig: RigPlan, job: number, run: number, isCalm
   return rig.isBroken ? 'start_failed' : startPlan;
 }
 
-/** Returns how a training behaves. A published agent cannot report a failed start, so its trainer exits at once. */
+/** Returns the behaviour of a training. A published agent cannot report a failed start, so its trainer exits with 1 instead. */
 const toBehaviour = (startPlan: StartPlan): TrainingBehaviour =>
   typeof startPlan === 'string'
     ? { ...short, runsMs: 300, printsEveryMs: null, ends: { code: 1, signal: null } }
@@ -274,7 +274,7 @@ function calmSince(world: VirtualClock, host: OrchestratorHost, disk: Disk, rig:
 
 function inWords({ changes, audits, inserted }: Committed): readonly string[] {
   const jobs = changes.map(({ was, next }) => {
-    return `${was.id} ${was.status} -> ${next.status} (${whyOf(audits, { was, next })}) ${next.attempt?.id ?? ''} @${next.attempt?.workerId ?? ''}`;
+    return `${was.id} ${was.status} -> ${next.status} (${eventOf(audits, { was, next })}) ${next.attempt?.id ?? ''} @${next.attempt?.workerId ?? ''}`;
   });
   const others = audits
     .filter(({ details }) => !('on' in details))

@@ -16,12 +16,12 @@ export interface StreamListeners {
 export interface Connection {
   /** True when both ends keep the connection open and data arrives. */
   readonly isHealthy: boolean;
-  /** World time at which the client learned that the stream is open; infinite before. */
+  /** World time at which the client learned that the stream is open; infinite until then. */
   readonly openSince: number;
   /** Closes the connection at the client's end. */
   close(): void;
   break(how: 'reset' | 'half-open'): void;
-  /** Delivers the data that an outage has held back. */
+  /** Delivers the data that a cut of the link has held back, unless the link is still cut. */
   flush(): void;
   /** Calls back when both ends have closed the connection. */
   onClosed(run: () => void): void;
@@ -45,14 +45,14 @@ interface ConnectionDeps {
   readonly listeners: StreamListeners;
 }
 
-/** A client gives up a connection that no server has accepted after this time, in ms. */
+/** Time in ms after which a client gives up a connection that no server has accepted. */
 const connectMs = 20_000;
 
 export function openConnection(deps: ConnectionDeps): Connection {
   const { world, random, link, process, request, listeners } = deps;
   let isClientOpen = true;
   let isServerOpen = false;
-  /** True when the connection carries no data but neither end has noticed. */
+  /** True when the connection carries no data any more, but neither end has noticed. */
   let isHalfOpen = false;
   let lastArrivalAt = 0;
   let openSince = Number.POSITIVE_INFINITY;
@@ -89,7 +89,10 @@ export function openConnection(deps: ConnectionDeps): Connection {
     for (const run of closers) server?.process.deliver(run);
     notifyIfClosed();
   };
-  /** The server notices after 15 s to 10 min that the client is gone, by a keepalive or a failed send. */
+  /**
+   * Closes the server's end: immediately when the close reaches the server, otherwise after 15 s to 10 min by a keepalive or a
+   * failed send.
+   */
   const closeServerLater = (): void => {
     const knows = !isHalfOpen && !link.isCut('up');
     world.after(knows ? link.transitMs() : random.int(15_000, 600_000), closeServer);

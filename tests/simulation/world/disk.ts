@@ -28,9 +28,9 @@ export interface TokenChange {
   readonly keepsOld: boolean;
 }
 
-/** A command that the store has committed: its cause and its changes. */
+/** A committed command of the store, with its cause and its changes. */
 export interface Committed {
-  /** The call that caused it; null for a timer or the orchestrator's start. */
+  /** The call that caused the command; null for a timer or the orchestrator's start. */
   readonly cause: WireRequest | null;
   readonly inserted: readonly Job[];
   readonly changes: readonly JobChange[];
@@ -43,26 +43,26 @@ export interface Committed {
 export type CrashPoint = 'before commit' | 'after commit' | 'after effects';
 
 export interface DiskListeners {
-  /** Called in the transaction before the command, so that checks can compare the state with the answer. */
+  /** Called in the transaction before the command. Checks can then compute the expected answer from the state. */
   onBegin(cause: WireRequest, read: Read): void;
   onCommit(command: Committed): void;
-  /** Called when an armed crash has happened. */
+  /** Called at the moment of an armed crash. */
   onCrash(point: CrashPoint): void;
   readonly log: Log;
 }
 
-/** The orchestrator's disk. Committed data survives each crash; all other data is lost. */
+/** The orchestrator's disk. Committed data survives each crash; uncommitted data is lost. */
 export interface Disk {
   /** Reads committed data, even while no orchestrator runs. */
   readonly store: Store;
   isBusy(): boolean;
-  /** True while a command runs. A message that is sent then is not on disk yet. */
+  /** True while a command runs. Its changes are not on disk yet. */
   readonly isInCommand: boolean;
-  /** A full disk refuses all changes. */
+  /** Makes the disk full, so that it refuses all changes, or frees it. */
   setFull(isFull: boolean): void;
   readonly isFull: boolean;
   /**
-   * Makes the orchestrator crash at this point of a command that changes a job, after `skip` other such commands. Null
+   * Arms a crash of the orchestrator at this point of a command that changes a job, after `skip` other such commands. Null
    * disarms the crash.
    */
   armCrash(armed: { readonly point: CrashPoint; readonly skip: number } | null): void;
@@ -73,7 +73,7 @@ export interface Disk {
 
 export interface DiskLife {
   readonly store: Store;
-  /** Simulates kill -9: queued commands never run, effects do not happen, and no caller gets an answer. */
+  /** Simulates kill -9: drops queued commands and effects, and answers no caller. */
   crash(): void;
   /** Ends in an orderly way: completes the queued commands and accepts no new ones. */
   end(): void;
@@ -120,12 +120,12 @@ export function openDisk(world: Clock, listeners: DiskListeners): Disk {
       listeners.onCrash(point);
     };
 
-    /** Runs the command in its savepoint, and records its changes. An exception rolls the command back. */
+    /** Runs the command in a savepoint, and records its changes. An exception rolls the command back. */
     const runCommand = <T>(tx: Tx, command: (tx: Tx) => T, by: WireRequest | null): T => {
       if (isCrashed) throw new Error('the process is gone');
       const { watched, ...seen } = watch(tx, () => isCrashed);
       let crashHere: CrashPoint | null = null;
-      // The command is on disk even when the process has died since, so notify observers in any case.
+      // Notify observers even if the process has died since, because the command is on disk.
       tx.afterCommit(() => {
         listeners.onCommit({ cause: by, ...seen });
         if (crashHere === 'after commit' && !isCrashed) crashNow(crashHere);

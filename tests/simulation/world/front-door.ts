@@ -12,7 +12,7 @@ import type { Server, ServerEnd, WireAnswer, WireRequest } from './wire.ts';
 
 /** Events at the interface of the orchestrator, for the checks and the trace. */
 export interface FrontDoorListeners {
-  /** Runs a handler until its first await. All writes until then have this call as their cause. */
+  /** Runs a handler. All writes before its first await have this call as their cause. */
   during<T>(request: WireRequest, handle: () => T): T;
   onArrive(request: WireRequest, link: string): void;
   onAnswer(request: WireRequest, answer: WireAnswer, link: string): void;
@@ -38,7 +38,7 @@ interface FrontDoorDeps {
   readonly listeners: FrontDoorListeners;
 }
 
-/** The product's routes and authentication over a simulated network, in place of `main/http/server.ts`. */
+/** Serves the product's routes and authentication over a simulated network. Replaces `main/http/server.ts`. */
 export function createFrontDoor({ orchestrator, process, listeners }: FrontDoorDeps): FrontDoor {
   const routes: Mounted[] = [];
   const { authenticate } = createAuth({
@@ -66,7 +66,7 @@ export function createFrontDoor({ orchestrator, process, listeners }: FrontDoorD
         send(command) {
           if (isOver) return;
           listeners.onFrame(token, command as WorkerCommand);
-          // Convert the command to JSON and back, so that it has the shape that it has on the wire.
+          // Convert the command to JSON and back, so that the client gets the same shape as over HTTP.
           end.send(JSON.parse(JSON.stringify(command)));
         },
         sendFrame: () => {},
@@ -199,7 +199,7 @@ interface StreamTarget {
   readonly token: string;
 }
 
-/** The part of a response that the route of the stream uses. It reports when the connection closes. */
+/** Creates the part of a response that the stream routes use. The event `close` reports the end of the connection. */
 const responseFor = (end: ServerEnd, token: string): Response =>
   ({
     target: { end, token },

@@ -19,9 +19,9 @@ import type { Exit, TrainingBehaviour, Trainer, TrainerYard } from './trainer.ts
 interface RunRecord {
   readonly origin: RunOrigin;
   contact: RunOrigin['contact'];
-  /** True once the guard has confirmed that it runs the job. Until then, the agent can cancel the run. */
+  /** True once the guard has taken the run. Until then, the next agent can cancel the run. */
   isTaken: boolean;
-  /** True when the guard died without a record of the end. */
+  /** True when the guard died before it recorded the end. */
   isOrphan: boolean;
   trainer: Trainer | null;
   order: Order | null;
@@ -30,9 +30,8 @@ interface RunRecord {
 }
 
 /**
- * The rig's disk and its guards. A guard is no child of the agent. It runs the trainer, records its end, and stops it
- * when contact is lost. This replaces the processes of agent/guard/guard.ts and the files of
- * agent/guard/guard-files.ts.
+ * The guards of a rig and their files. A guard survives the agent. It runs the trainer, records its end, and stops it when
+ * contact is lost. Replaces the processes of agent/guard/guard.ts and the files of agent/guard/guard-files.ts.
  */
 export interface Guard {
   readonly state: Pick<StateFolder, 'keepReport' | 'dropReport'>;
@@ -41,11 +40,11 @@ export interface Guard {
   readonly isNeeded: boolean;
   /** True when the disk contains the end of this attempt, and the orchestrator has not confirmed it yet. */
   keeps(attempt: AttemptId): boolean;
-  /** Returns the run that an earlier process of the agent left; null when there is none. */
+  /** Returns the run that an earlier agent process left behind; null when there is none. */
   find(process: SimProcess): Found | null;
-  /** Starts a run. Rejects when no guard starts in time. */
+  /** Starts a run. Rejects when its guard dies before the trainer starts. */
   start(process: SimProcess, offer: JobOffer, origin: RunOrigin, listeners: RunListeners): Promise<Run>;
-  /** Kills the guard alone. Its trainer dies when it prints the next time. */
+  /** Kills only the guard. Its trainer dies when it prints the next line. */
   kill(): void;
   /** Simulates a power cut: ends guards and trainers, keeps files. */
   losePower(): void;
@@ -62,7 +61,7 @@ export function createGuard(deps: GuardDeps): Guard {
   const { machine, yard, random } = deps;
   const runs = new Map<AttemptId, RunRecord>();
   const registrations = holdRegistrations();
-  /** Called when a run changes in a way that its agent must know. */
+  /** Callbacks by run, called when the run changes in a way that its agent must know. */
   const watchers = new Map<RunRecord, Set<() => void>>();
 
   const notifyWatchers = (run: RunRecord): void => {
@@ -147,7 +146,7 @@ export function createGuard(deps: GuardDeps): Guard {
     state: {
       keepReport(report) {
         const run = runs.get(report.attemptId);
-        // There is no record of a run that failed to start.
+        // A run that failed to start has no record.
         if (run !== undefined) run.report = report;
       },
       dropReport: attempt => void runs.delete(attempt),
@@ -182,8 +181,8 @@ export function createGuard(deps: GuardDeps): Guard {
       runs.set(origin.attemptId, run);
       const behaviour = deps.behaviourOf(offer);
       const takenMs = random.int(2, 120);
-      // The guard is a process of its own. It starts the trainer even when the agent dies, unless the next agent
-      // cancels the run before.
+      // The guard is a separate process. It starts the trainer even if the agent dies, unless the next agent cancels the run
+      // first.
       machine.after(takenMs, () => (run.isTaken = runs.get(origin.attemptId) === run && !run.isOrphan));
       machine.after(takenMs + random.int(2, 120), () => begin(run, behaviour));
       await new Promise<void>(resolve => {
@@ -200,7 +199,7 @@ export function createGuard(deps: GuardDeps): Guard {
       for (const run of runs.values()) {
         if (run.exit !== null || run.report !== null) continue;
         run.isOrphan = true;
-        // Nobody reads the pipe any more, so the trainer dies when it prints the next time.
+        // No process reads the trainer's output any more, so the trainer dies when it prints the next line.
         run.trainer?.onPrint(() => run.trainer?.kill());
         notifyWatchers(run);
       }

@@ -15,18 +15,18 @@ export interface Condition {
   /** Probability that a request (`lossUp`) or an answer (`lossDown`) is lost. */
   readonly lossUp?: number;
   readonly lossDown?: number;
-  /** Probability that a request arrives twice at once (`duplicate`), or again much later (`replay`). */
+  /** Probability that a request arrives again within 2 s (`duplicate`) or up to five minutes later (`replay`). */
   readonly duplicate?: number;
   readonly replay?: number;
 }
 
 /** The path between one client and the orchestrator. */
 export interface Link extends LinkProperties {
-  /** Applies a condition. The returned function ends it. */
+  /** Applies a condition. The returned function ends the condition. */
   impose(condition: Condition): () => void;
   /** True while the link loses no data and adds no long delay. */
   readonly isCalm: boolean;
-  /** World time at which the link was last not calm. */
+  /** World time at which the link was last disturbed; the current time while it is disturbed. */
   readonly disturbedAt: number;
   /** The newest stream, open or closed. */
   readonly stream: Connection | null;
@@ -34,7 +34,7 @@ export interface Link extends LinkProperties {
   connect(process: SimProcess, request: WireRequest, listeners: StreamListeners): Connection;
   /** Breaks the open streams. `reset`: both ends notice. `half-open`: neither end notices. */
   breakStreams(how: 'reset' | 'half-open'): void;
-  /** Makes both ends notice the streams that were broken without notice. */
+  /** Resets all streams that are broken or stalled, so that both ends notice. */
   wakeDeadStreams(): void;
 }
 
@@ -45,7 +45,7 @@ export interface LinkDeps {
   readonly server: () => Server | null;
 }
 
-/** Delays in ms up to this value are normal. */
+/** A link with a longer additional delay, in ms, is not calm. */
 const longDelayMs = 1_000;
 
 export function createLink(deps: LinkDeps): Link {
@@ -135,9 +135,9 @@ export function createLink(deps: LinkDeps): Link {
 }
 
 /**
- * Calls of users are not duplicated: after a duplicated rotation, the caller could hold the revoked token, which no
- * rule forbids. Registrations of a published agent are not numbered; a duplicate could take away a job that was
- * dispatched in between.
+ * Returns true for calls that may arrive twice. Calls of users may not: after a duplicated rotation, the caller could hold the
+ * revoked token, which no rule forbids. Registrations of a published agent may not either. They have no number, so a duplicate
+ * could take away a job that was dispatched in between.
  */
 const canBeDoubled = (request: WireRequest): boolean =>
   request.kind === 'worker' && (!request.path.endsWith('/register') || isNumbered(request.body));
@@ -146,8 +146,8 @@ const isNumbered = (body: unknown): boolean =>
   typeof body === 'object' && body !== null && 'registration_no' in body;
 
 /**
- * Replays only requests that the orchestrator can recognize as old: reports, which name their attempt. It cannot
- * recognize old heartbeats, goodbyes, or registrations of an earlier start.
+ * Returns true for calls that may arrive again much later. Only reports may, because the orchestrator recognizes old reports by
+ * their attempt. It cannot recognize old heartbeats, goodbyes, or registrations of an earlier start.
  */
 const canBeReplayed = (request: WireRequest): boolean =>
   request.kind === 'worker' && request.path.endsWith('/status');
@@ -164,7 +164,7 @@ function arrive(
   }
   const release = server.onReset(() => reply({ kind: 'failed', code: 'ECONNRESET' }));
   server.process.deliver(() => {
-    // Each copy of a request is a call of its own.
+    // Copy the request, so that observers see a duplicate as a separate call.
     void server.serve({ ...request }, link).then(answer => {
       release();
       reply(answer);

@@ -8,33 +8,32 @@ export interface Machine {
   /** Whole milliseconds since 1970, by this machine's clock. */
   wall(): number;
   after(ms: number, run: () => void): () => void;
-  /** Sets the wall clock, as its owner or a time server does. */
+  /** Moves the wall clock by this many ms, as its owner or a time server does. */
   setWall(byMs: number): void;
   sleep(): void;
   wake(): void;
 }
 
-/** Creates a machine. `rate`: speed of its clocks; 1.01 gains one second in a hundred. */
+/** Creates a machine. `rate`: speed of its clocks; with 1.01, they gain one second in a hundred. */
 export function createMachine(world: VirtualClock, name: string, rate: number): Machine {
-  const began = world.mono();
-  const wallBegan = world.wall();
+  const startedAt = world.mono();
+  const wallAtStart = world.wall();
   let wallShift = 0;
   let sleptMs = 0;
   let asleepSince: number | null = null;
   const waking = new Set<() => void>();
 
-  const passed = (): number => (world.mono() - began) * rate;
+  const passed = (): number => (world.mono() - startedAt) * rate;
   const mono = (): number => {
     const asleep = asleepSince === null ? 0 : passed() - asleepSince;
-    // Round to microseconds. Otherwise, floating-point errors could let a timer run slightly too early, again and
-    // again.
+    // Round to microseconds. Otherwise, floating-point errors could make a timer fire slightly too early again and again.
     return 1_000_000 + Math.round((passed() - sleptMs - asleep) * 1000) / 1000;
   };
 
   return {
     name,
     mono,
-    wall: () => Math.floor(wallBegan + passed() + wallShift),
+    wall: () => Math.floor(wallAtStart + passed() + wallShift),
     after(ms, run) {
       const due = mono() + Math.max(0, ms);
       let cancel = (): void => {};

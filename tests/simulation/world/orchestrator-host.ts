@@ -27,7 +27,7 @@ export interface Life extends Server {
   readonly startedAt: number;
 }
 
-/** The machine on which the orchestrator runs. It starts, stops and pauses the process. */
+/** The machine on which the orchestrator runs. Starts, stops and pauses the process. */
 export interface OrchestratorHost {
   readonly machine: Machine;
   /** Null while no orchestrator process runs. */
@@ -35,22 +35,20 @@ export interface OrchestratorHost {
   start(): void;
   /** Kills the process with kill -9. */
   crash(): void;
-  /** Stops in an orderly way, after the calls in progress were answered. */
+  /** Stops the process in an orderly way, after it has answered the calls in progress. */
   stop(): void;
   /** Stops the process like SIGSTOP. When the machine sleeps too, its monotonic clock also stops. */
   pause(isAsleep: boolean): void;
   resume(): void;
-  /** Monotonic clock of the machine without long pauses of the process, in ms. */
+  /** The machine's monotonic clock in ms, without the long pauses of the process. */
   steadyMs(): number;
-  /** Number of pauses so far, short ones included. */
+  /** Number of pauses so far, including short ones. */
   readonly pauses: number;
   /** World time at which the process was last started, stopped, paused or resumed. */
   readonly changedAt: number;
 }
 
-/**
- * The orchestrator notices pauses longer than this in ms (5 s and a tick of its steady clock), and does not count them.
- */
+/** Pauses longer than this, in ms, do not count as time: 5 s and one tick of the orchestrator's steady clock. */
 const noticedMs = 6_000;
 
 interface HostDeps {

@@ -16,10 +16,10 @@ interface PanelDeps {
 }
 
 const reconnectMs = 3_000;
-/** The panel reopens a stream that was silent for this long, in ms. */
+/** Silence in ms after which the panel reopens the stream. */
 const silenceMs = 90_000;
 
-/** Simulates a page that follows the event stream. After an interruption, it continues after its last event. */
+/** Simulates a page that follows the event stream. After an interruption, the page continues after the last event that it got. */
 export function openPanel({ link, process, onEvent }: PanelDeps): void {
   let last = 0;
   const connect = (): void => {

@@ -14,17 +14,17 @@ import type { Random } from './random.ts';
 import type { Rig } from './rig.ts';
 import type { WireAnswer, WireRequest } from './wire.ts';
 
-/** The users who own rigs and jobs. They have a network link of their own, and repeat calls where that is safe. */
+/** The users who own rigs and jobs. They share one network link, and repeat failed calls where that is safe. */
 export interface People {
   /** Creates tokens for the users who have a team. */
   enrol(teams: Teams): Promise<void>;
   submit(job: JobPlan): Promise<void>;
   carryOut(act: Act): Promise<void>;
-  /** Removes all rules that could keep a job pending forever. */
+  /** Removes pauses, limits and other blockers that could keep a job pending forever. */
   openQueue(): Promise<void>;
-  /** Creates a worker. Repeats the call until it is answered. */
+  /** Creates a worker, and repeats failed calls. Throws when all calls fail. */
   addWorker(plan: RigPlan): Promise<{ readonly workerId: WorkerId; readonly token: string }>;
-  /** Returns the id of the job with this index; null until its submission was answered. */
+  /** Returns the id of the job with this index in the plan; null until its submission succeeded. */
   jobOf(index: number): JobId | null;
 }
 
@@ -38,7 +38,7 @@ interface PeopleDeps {
 const personCalled = (name: SubmitTerms['user']): Actor => ({ type: 'admin', id: name, address: null });
 const ada = personCalled('ada');
 const patienceMs = 10_000;
-/** Number of failed tries after which users give up. */
+/** Maximum number of tries per call. */
 const maxTries = 100;
 
 const requestOf = (
@@ -64,7 +64,7 @@ type Ask = (orchestrator: Orchestrator) => Promise<Outcome<unknown>>;
 export function createPeople({ process, link, random, rigOf }: PeopleDeps): People {
   const jobs = new Map<number, JobId>();
   const owners = new Map<JobId, SubmitTerms['user']>();
-  /** A user may name only jobs of their own. */
+  /** Returns the parent of a job, because a user may name only their own jobs; null when there is none. */
   const parentOf = ({ submitTerms: { after, user } }: JobPlan): JobId | null => {
     const id = after === null ? undefined : jobs.get(after.job);
     return id !== undefined && owners.get(id) === user ? id : null;
@@ -136,7 +136,7 @@ export function createPeople({ process, link, random, rigOf }: PeopleDeps): Peop
     async submit(job) {
       const { user, hasKey } = job.submitTerms;
       const key = { key: `job ${job.index}`, fingerprint: 'the same' };
-      // Without a key, submit only once, because a repetition after a lost answer could create a second job.
+      // Without a key, submit only once: a repetition after a lost answer could create a second job.
       const request = requestOf(job, parentOf(job));
       const answer = await (hasKey ? repeatUntilAnswered : ask)(submissionOf(job), orchestrator =>
         orchestrator.jobs.submit(request, personCalled(user), hasKey ? key : null),

@@ -2,8 +2,8 @@ import type { Clock } from '../../../main/orchestrator/ports/index.ts';
 import type { Machine } from './machine.ts';
 
 /**
- * A process on a machine. All external events (timers, answers, output) are delivered through `deliver`. They wait
- * while the process is paused, and are lost when it is dead.
+ * A process on a machine. It receives all external events (timers, answers, output) through `deliver`. Events wait while the
+ * process is paused, and are lost after its death.
  */
 export interface SimProcess {
   readonly name: string;
@@ -11,7 +11,7 @@ export interface SimProcess {
   readonly isAlive: boolean;
   readonly isPaused: boolean;
   deliver(run: () => void): void;
-  /** Passes on the result of an external promise. The returned promise never resolves when the process is dead. */
+  /** Delivers the result of an external promise to the process. The returned promise never settles if the process dies before. */
   gate<T>(coming: Promise<T>): Promise<T>;
   /** SIGSTOP. */
   pause(): void;
@@ -39,8 +39,7 @@ export function startProcess(machine: Machine, name: string): SimProcess {
     iso: at => new Date(at).toISOString(),
     after(ms, run) {
       let isOff = false;
-      // While a process is paused, an expired timer waits for delivery. It can still be cancelled after the process
-      // resumes.
+      // The timer of a paused process waits for delivery after it has expired. The process can still cancel it after it resumes.
       const cancel = machine.after(ms, () => deliver(() => isOff || run()));
       return () => {
         isOff = true;

@@ -9,7 +9,7 @@ import type { WireAnswer } from './wire.ts';
 
 type Ask = (orchestrator: Orchestrator) => Promise<Outcome<unknown>>;
 
-/** Performs an act and repeats it until it is answered. */
+/** Performs an act, and repeats it until the server answers. */
 type RepeatUntilAnswered = (what: string, act: Ask) => Promise<WireAnswer>;
 
 interface QueuePeopleDeps {
@@ -20,8 +20,8 @@ interface QueuePeopleDeps {
 }
 
 /**
- * Number of rounds in which all rules are removed, because some users retry a job minutes after the last fault, and the
- * retry may need approval.
+ * Number of times that `openQueue` removes all blockers. Some users retry a job minutes after the last fault, and the retry may
+ * need approval.
  */
 const rounds = 15;
 const roundMs = 30_000;
@@ -36,7 +36,8 @@ type Limits = Pick<Concurrency, 'max_concurrent' | 'user_max_concurrent' | 'team
 const none: Limits = { max_concurrent: null, user_max_concurrent: null, team_max_concurrent: null };
 
 /**
- * The acts of users who manage the queue. All of them may be repeated, except a retry, which would create a second job.
+ * The acts of users who manage the queue. Users repeat failed acts, except a retry, because a repetition could create a second
+ * job.
  */
 export function createQueuePeople({ repeatUntilAnswered, ask, later }: QueuePeopleDeps, by: Actor) {
   const limit = (limits: Limits): Promise<WireAnswer> =>
@@ -99,7 +100,8 @@ export function createQueuePeople({ repeatUntilAnswered, ask, later }: QueuePeop
     },
 
     /**
-     * Removes all rules that could keep a job pending forever, including those of requests that are still in progress.
+     * Removes all blockers that could keep a job pending forever. Repeats this for minutes, because late requests may add
+     * blockers.
      */
     async openQueue(): Promise<void> {
       for (let round = 0; round < rounds; round += 1) {
@@ -123,7 +125,7 @@ export function createQueuePeople({ repeatUntilAnswered, ask, later }: QueuePeop
     await cancelOrphans();
   }
 
-  /** Cancels jobs that wait for a job which did not complete. */
+  /** Cancels jobs whose parent failed or was cancelled. */
   async function cancelOrphans(): Promise<void> {
     const orphans: JobId[] = [];
     await repeatUntilAnswered('list the orphans', orchestrator => {

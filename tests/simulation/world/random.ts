@@ -1,6 +1,6 @@
 /**
- * The only source of randomness in the simulation. A stream with the same seed and label gives the same values,
- * whatever other streams draw.
+ * The only source of randomness in the simulation. A stream with the same seed and label always gives the same values, regardless
+ * of other streams.
  */
 export interface Random {
   /** Returns a number from 0 (inclusive) to 1 (exclusive). */
@@ -9,9 +9,9 @@ export interface Random {
   int(from: number, to: number): number;
   chance(probability: number): boolean;
   pick<T>(list: readonly [T, ...T[]]): T;
-  /** Returns a random part of the list. Each element has this probability. */
+  /** Returns a random part of the list. Each element is included with this probability. */
   some<T>(list: readonly T[], probability: number): readonly T[];
-  /** Returns an independent stream. */
+  /** Returns an independent stream for a label. */
   fork(label: string): Random;
 }
 
@@ -45,7 +45,7 @@ function hashOf(text: string): readonly [number, number, number, number] {
   return [a ^ b ^ c ^ d, b ^ a, c ^ a, d ^ a];
 }
 
-/** The generator "small fast counter" with 32 bits, which is short and passes the usual tests of randomness. */
+/** The 32-bit generator "small fast counter". It is short, and passes the usual tests of randomness. */
 function sfc32(words: readonly [number, number, number, number]): () => number {
   let [a, b, c, d] = words;
   const draw = (): number => {

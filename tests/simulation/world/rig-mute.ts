@@ -70,7 +70,7 @@ function launchAgent(
   process.clock.after(beatMs, beat);
   return {
     exited: neverEnds,
-    // This agent takes no offer, so report it as busy.
+    // This agent takes no offers, so treat it as busy.
     isBusy: () => true,
     leaveNow: () => post('disconnect', { worker_id: workerId }),
     handOver: () => {},

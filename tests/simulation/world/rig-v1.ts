@@ -17,8 +17,8 @@ export interface V1Deps extends Omit<RigDeps, 'launch' | 'restartMs' | 'losePowe
 }
 
 /**
- * Creates a rig with SimpleTuner's published agent: the model in tests/support on the clock, the disk and the network
- * of the rig.
+ * Creates a rig with SimpleTuner's published agent, as tests/support/v1-agent.ts models it, on the rig's simulated clock,
+ * trainers and network.
  */
 export function createV1Rig(deps: V1Deps): Rig {
   return createRig({
@@ -82,7 +82,7 @@ function startTrainer(deps: V1Deps, process: SimProcess, job: V1Job): FakeRun {
   const trainer = deps.yard.start(deps.machine, what, { ...deps.behaviourOf(job), childrenMs: 0 });
   const run = createManualRun(job);
   trainer.onPrint(step => {
-    // When the agent is dead, nobody reads the pipe, so the next line kills the trainer.
+    // After the agent's death, no process reads the output, so the next line kills the trainer.
     if (process.isAlive) process.deliver(() => run.exitCode() ?? run.print(`step ${step}`));
     else trainer.kill();
   });

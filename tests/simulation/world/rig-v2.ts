@@ -14,10 +14,7 @@ export interface V2Deps extends Omit<RigDeps, 'launch' | 'restartMs' | 'losePowe
   readonly behaviourOf: (offer: JobOffer) => TrainingBehaviour | 'rejected' | 'start_failed';
 }
 
-/**
- * Creates a rig with the v2 agent: its real core (agent/session/agent.ts) on the clock, the disk and the network of the
- * rig.
- */
+/** Creates a rig with the v2 agent: the real core (agent/session/agent.ts) on the rig's simulated clock, guards and network. */
 export function createV2Rig(deps: V2Deps): { readonly rig: Rig; readonly guard: Guard } {
   const { machine, random, yard } = deps;
   const healthy = (offer: JobOffer): TrainingBehaviour => {
@@ -98,8 +95,7 @@ function launchAgent(deps: LaunchDeps): RunningAgent {
 }
 
 /**
- * Prepares and starts simulated trainings. The offer is found by the name of its folder, so command and files are not
- * needed.
+ * Prepares and starts simulated trainings. The folder of a prepared job is the attempt's id, by which `start` finds the offer.
  */
 function trainingOf({ guard, process, behaviourOf }: LaunchDeps) {
   const offers = new Map<string, JobOffer>();
@@ -130,7 +126,7 @@ function trainingOf({ guard, process, behaviourOf }: LaunchDeps) {
 
 type Tail<T extends readonly unknown[]> = T extends readonly [unknown, unknown, ...infer R] ? R : never;
 
-/** Implements agent/session/worker-token.ts. The rig's owner replaces the token in the file. */
+/** Holds the agent's token like agent/session/worker-token.ts. With a file, the agent can reload the owner's newest token. */
 function holdToken(newest: () => string, hasFile: boolean): TokenHolder {
   let token = newest();
   return holdWorkerToken({

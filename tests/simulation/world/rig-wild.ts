@@ -12,8 +12,8 @@ export interface WildOptions extends Omit<RigDeps, 'launch' | 'restartMs' | 'los
 }
 
 /**
- * Creates a rig whose agent trains nothing, and sends random calls in random order about any job that it has had. None
- * of them may break a guarantee for other workers or jobs.
+ * Creates a rig whose agent trains nothing, and sends random calls about all jobs that it was ever offered. These calls must not
+ * break a guarantee for other workers or jobs.
  */
 export function createWildRig(deps: WildOptions): Rig {
   return createRig({
@@ -53,7 +53,7 @@ function launchAgent(deps: WildOptions, process: SimProcess, token: () => string
         if (type !== 'job_submit' || job_id === undefined || attempt_id === undefined) return;
         if (seenAttempts.has(attempt_id)) return;
         seenAttempts.add(attempt_id);
-        // Some calls name a job only after it was taken away from the agent.
+        // Delay some offers, so that calls about them start only after the orchestrator has taken the job away.
         const laterMs = random.chance(0.3) ? deps.heartbeatTimeoutMs / 2 : 0;
         process.clock.after(laterMs, () => given.push({ job_id, attempt_id }));
       },
@@ -61,7 +61,7 @@ function launchAgent(deps: WildOptions, process: SimProcess, token: () => string
       onError: () => {},
     });
   };
-  /** Returns the job for the next call: usually the newest one, and null for none. Published agents name no attempt. */
+  /** Returns the job that the next call names, usually the newest; null for none. Published agents name no attempt. */
   const subject = (): { readonly job: string; readonly attempt: string | null } | null => {
     const newest = given.at(-1);
     if (newest === undefined || random.chance(0.25))
@@ -107,7 +107,7 @@ function launchAgent(deps: WildOptions, process: SimProcess, token: () => string
   };
   const act = (): void => {
     if (random.chance(0.1)) {
-      // Stay silent until the orchestrator considers the worker lost.
+      // Stay silent for longer than T, so that the worker goes offline.
       const silentMs = deps.heartbeatTimeoutMs * (1 + random.next());
       process.clock.after(silentMs, random.pick([report, beat, register, openStream]));
       process.clock.after(silentMs + 1_000, random.pick([report, beat, register]));

@@ -6,24 +6,22 @@ import { type SimProcess, startProcess } from './process.ts';
 
 /** The process of a running agent. */
 export interface RunningAgent {
-  /** Resolves when the agent exits by itself. Stays pending when the agent is killed. */
+  /** Resolves when the agent exits by itself. Stays pending after a kill. */
   readonly exited: Promise<{
     readonly code: number;
     readonly wasRejected: boolean;
-    /** True when it exits to let the next process adopt its training. */
+    /** True when the agent exits so that the next process can adopt its training. */
     readonly isComingBack: boolean;
   }>;
-  /**
-   * Returns true when the agent would not take an offer: it has a job, believes that it has one, or is about to leave.
-   */
+  /** Returns true when the agent would refuse an offer: it has a job, believes that it has one, or is about to leave. */
   readonly isBusy: () => boolean;
-  /** Sends SIGTERM, as at the end of a spot instance. The agent then stops its trainer. */
+  /** Sends SIGTERM, as before the end of a spot instance. The agent then stops its trainer and leaves. */
   leaveNow(): void;
-  /** Makes the agent exit for a newer version, which adopts the training. */
+  /** Makes the agent exit for an upgrade. The next version adopts the training. */
   handOver(): void;
 }
 
-/** A machine with GPUs, its agent, and its owner, who restarts the agent. */
+/** A machine with GPUs, its agent, and an owner who restarts the agent. */
 export interface Rig {
   readonly plan: RigPlan;
   readonly workerId: WorkerId;
@@ -31,7 +29,7 @@ export interface Rig {
   readonly link: Link;
   /** The agent's process; null while none runs. */
   readonly process: SimProcess | null;
-  /** True when the agent will not start again: it left, the machine is lost, or the worker was deleted. */
+  /** True when the agent will not start again, because it has left or the machine is lost. */
   readonly isRetired: boolean;
   readonly isBusy: boolean;
   /** World time at which the agent was last started, stopped, paused, resumed or told to leave. */
@@ -39,7 +37,7 @@ export interface Rig {
   /** The newest token that the owner has. */
   readonly token: string;
   start(): void;
-  /** Kills the agent alone. The owner starts it again after this time in ms. */
+  /** Kills only the agent. The owner restarts it after this time in ms. */
   kill(restartInMs: number): void;
   /** Turns the machine off, and on again after `downMs`. */
   reboot(downMs: number): void;
@@ -49,7 +47,7 @@ export interface Rig {
   upgrade(): void;
   pause(): void;
   resume(): void;
-  /** The owner puts the new token where the agent finds it, or restarts the agent with it. */
+  /** Stores the owner's new token. Restarts the agent if it has exited because of a refused token. */
   giveToken(token: string): void;
 }
 
@@ -64,7 +62,7 @@ export interface RigDeps {
   /** Drops all state that a power cut destroys. */
   readonly losePower: () => void;
   readonly note: (what: string) => void;
-  /** Starts the agent. It calls `token` each time it needs its token. */
+  /** Starts the agent. `token` returns the newest token that the owner has stored. */
   readonly launch: (process: SimProcess, token: () => string) => RunningAgent;
 }
 

@@ -31,13 +31,16 @@ export interface Scene {
   readonly ledger: Ledger;
   readonly rigs: () => readonly SceneRig[];
   rigOf(worker: WorkerId): SceneRig | null;
-  /** Returns the worker that has or had this token; null for a token that was never issued. */
+  /** Returns the worker of a current or former token; null for a token that was never issued. */
   workerOf(token: string): WorkerId | null;
-  /** Returns the world time since which nothing has disturbed this rig, its link or the orchestrator. */
+  /**
+   * Returns the world time since when nothing has disturbed this rig, its link or the orchestrator; the current time during a
+   * disturbance.
+   */
   calmSince(rig: Rig): number;
   /** Records that a row of a table was reached. */
   reach(row: string): void;
-  /** Reports a violation. The run ends here. */
+  /** Reports a violation, which ends the run. */
   violate(rule: string, how: string): void;
 }
 
@@ -45,7 +48,7 @@ export interface Scene {
 export interface Observer {
   onLife?(life: Life): void;
   onArrive?(request: WireRequest, link: string): void;
-  /** Called in the transaction before the command that this call has caused. */
+  /** Called in the transaction before the command that this call causes. */
   onBegin?(request: WireRequest, read: Read): void;
   onCommit?(command: Committed): void;
   onAnswer?(request: WireRequest, answer: WireAnswer, link: string): void;

@@ -10,7 +10,7 @@ export interface TrainingBehaviour {
   readonly ends: Exit;
   /** Reaction to SIGTERM: dies, saves a last checkpoint and exits with 0, or ignores it. */
   readonly onTerm: 'dies' | 'finishes' | 'ignores';
-  /** Time for which child processes hold the GPU after the trainer has ended, in ms, unless a signal ends them. */
+  /** Time in ms for which child processes hold the GPU after the end of the trainer, unless a signal ends them. */
   readonly childrenMs: number;
 }
 
@@ -30,7 +30,7 @@ export interface Trainer {
   readonly startedAt: number;
   /** True while any process of the group runs. */
   readonly isAlive: boolean;
-  /** True when it was told to end, whatever its reaction. */
+  /** True after any signal, even if the trainer ignores it. */
   readonly isStopRequested: boolean;
   /** Sends SIGTERM (`term`) or SIGKILL (`kill`) to the group. */
   term(): void;
@@ -127,7 +127,7 @@ function runTrainer(
         machine.after(random.int(5, 1_500), () => endLeader({ code: null, signal: 'SIGTERM' }));
       if (behaviour.onTerm === 'finishes')
         machine.after(random.int(500, 6_000), () => endLeader({ code: 0, signal: null }));
-      // The child processes do not ignore SIGTERM.
+      // SIGTERM also ends child processes that outlive the trainer.
       if (exit !== null) machine.after(random.int(5, 900), endGroup);
     },
     kill() {

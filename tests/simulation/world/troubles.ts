@@ -8,9 +8,9 @@ import type { VirtualClock } from '../../support/virtual-clock.ts';
 
 export interface Troubles {
   begin(fault: Fault): void;
-  /** Ends all faults, and restarts everything that can be restarted. */
+  /** Ends all faults, resumes or starts the orchestrator, and starts all stopped agents that are not retired. */
   heal(): void;
-  /** Call when an armed crash has happened. */
+  /** Kills and restarts the orchestrator at the moment of an armed crash. */
   onCrash(): void;
   onTrainer(machine: string): void;
 }
@@ -32,7 +32,7 @@ type RigFault = Exclude<Extract<Fault, { rig: number }>, { kind: 'set clock' }>;
 
 export function createTroubles(deps: TroubleDeps): Troubles {
   const { world, disk, host } = deps;
-  /** Functions that end the active faults. Each of them runs once. */
+  /** Functions that end the active faults. Each function runs once. */
   const open = new Set<() => void>();
   let isHealed = false;
   let restartInMs = 0;
@@ -152,8 +152,7 @@ function strayReport(
   const rig = deps.rigOf(index)?.rig;
   const id = deps.people.jobOf(job);
   if (rig === undefined || rig.process === null || id === null) return;
-  // Skip jobs that the worker has or may receive in the next moment, because the report must be about a job that it
-  // never had.
+  // The report must be about a job that the worker never had. Skip its own jobs, and pending jobs that it may get soon.
   const { store } = deps.disk;
   const isOwn = store.attempts(id).some(({ workerId }) => workerId === rig.workerId);
   if (isOwn || store.job(id)?.status === 'pending') return;

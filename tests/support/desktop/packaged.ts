@@ -4,15 +4,15 @@ import { chromium, type Page } from '@playwright/test';
 
 export interface PackagedApp {
   readonly page: Page;
-  /** Ends the app and resolves with its exit code. */
+  /** Sends SIGTERM to the app. Resolves with its exit code. */
   readonly stop: () => Promise<number | null>;
   /** Resolves with the exit code when the app has ended. */
   readonly exited: Promise<number | null>;
 }
 
 /**
- * Starts a packaged app and attaches to its window. `prefix` is a program that starts the app, and its arguments. The
- * package's fuses forbid Playwright's own way to start Electron.
+ * Starts a packaged app and attaches to its window through the remote debugging port. The fuses of the package forbid
+ * Playwright's usual start of Electron. `prefix`: command line of a program that starts the app, such as `env`.
  */
 export async function startPackaged(
   program: string,
@@ -43,7 +43,7 @@ export async function startPackaged(
   };
 }
 
-/** Resolves with the debugging address of the app's Chromium, which it prints on stderr. */
+/** Resolves with the DevTools address, which the app prints on stderr. Rejects when the app exits before. */
 function waitForDebugger(child: ChildProcess): Promise<string> {
   const { stderr } = child;
   if (stderr === null) throw new Error('the process has no pipe for stderr');

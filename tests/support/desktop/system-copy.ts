@@ -3,7 +3,7 @@ import { once } from 'node:events';
 
 const folders = ['etc', 'opt', 'usr', 'var'] as const;
 
-/** Lays a writable layer over the system's folders. Waits until its standard input closes. */
+/** Shell script that puts a writable overlay over the system's folders. It ends when its standard input closes. */
 const script = `set -e
 mount -t tmpfs tmpfs /mnt
 for folder in ${folders.join(' ')}; do
@@ -14,7 +14,7 @@ echo ready
 exec cat`;
 
 export interface SystemCopy {
-  /** The start of a command line that runs a program in the copy. */
+  /** Command line prefix that runs a program in the copy. */
   readonly prefix: readonly string[];
   readonly run: (
     program: string,
@@ -25,7 +25,7 @@ export interface SystemCopy {
   readonly close: () => void;
 }
 
-/** Opens a copy of this system that one can install packages in. The real system does not change. */
+/** Opens a copy of this system for the installation of packages. The real system does not change. Needs root. */
 export async function openSystemCopy(): Promise<SystemCopy> {
   const holder = spawn('unshare', ['--mount', '--propagation', 'private', 'sh', '-c', script], {
     stdio: ['pipe', 'pipe', 'inherit'],
@@ -33,7 +33,7 @@ export async function openSystemCopy(): Promise<SystemCopy> {
   const ended = once(holder, 'exit').then(([code]) => {
     throw new Error(`the copy of the system has ended with ${code}`);
   });
-  // An end after the start is expected.
+  // The holder ends in `close`. Only an end before its first output is an error.
   ended.catch(() => {});
   await Promise.race([once(holder.stdout, 'data'), ended]);
   const prefix = ['nsenter', `--mount=/proc/${holder.pid}/ns/mnt`, '--'];

@@ -2,19 +2,19 @@ import { createReadStream, readFileSync, statSync } from 'node:fs';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import { join } from 'node:path';
 
-/** A web server with the files of a new version, as `publish` in electron-builder.yml expects it. */
+/** A web server that offers a new version of the app to the updater. */
 export interface UpdateFeed {
   readonly url: string;
-  /** Bytes of the AppImage that were sent. */
+  /** Returns the number of AppImage bytes that the server has sent. */
   readonly bytesSent: () => number;
-  /** Changes the text that describes the new version. With null, the server answers with 503. */
+  /** Edits the description of the new version in later answers. With null, the server answers all requests with 503. */
   change(edit: ((text: string) => string) | null): void;
   close(): void;
 }
 
 const description = 'latest-linux.yml';
 
-/** Serves the files of `folder`. It may be filled later. */
+/** Serves the files of `folder`, including files that are added later. */
 export async function openUpdateFeed(folder: string): Promise<UpdateFeed> {
   let edit: ((text: string) => string) | null = text => text;
   let sent = 0;

@@ -2,7 +2,9 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { root } from '../processes.ts';
 
-/** Reasons why tests cannot run a block of commands. A page has `no-run=REASON` after the language of the fence. */
+/**
+ * Reasons why tests do not run a block of commands. A page gives the reason as `no-run=REASON` after the language of the fence.
+ */
 const noRunReasons: ReadonlySet<string> = new Set([
   /** Needs a container engine. */
   'container',
@@ -22,7 +24,7 @@ const noRunReasons: ReadonlySet<string> = new Set([
   'root',
 ]);
 
-/** The known languages of fences. The test fails for others. */
+/** The known languages of fences. `parseBlocks` throws for other languages. */
 const languages: ReadonlySet<string> = new Set(
   ' sh bash python js json yaml toml text ini nginx caddy dockerfile mermaid powershell'.split(' '),
 );
@@ -35,9 +37,9 @@ export interface Block {
   readonly language: string;
   readonly lines: readonly string[];
   readonly noRun: string | null;
-  /** With `file=NAME`, the block is the content of this file in the reader's folder. */
+  /** With `file=NAME`: the path of a file in the reader's folder, whose content is the block. Otherwise null. */
   readonly file: string | null;
-  /** Whether the block is the output of the block before it (`response`). */
+  /** True when the block shows the output of the block before (`response`). */
   readonly isResponse: boolean;
 }
 
@@ -58,7 +60,7 @@ export function listPages(): readonly string[] {
 export const readBlocks = (page: string): readonly Block[] =>
   parseBlocks(page, readFileSync(join(root, page), 'utf8'));
 
-/** Returns the commands in the sentences of a page. A sentence may omit their arguments. */
+/** Returns the inline commands in the sentences of a page. The added `...` marks that a sentence may omit arguments. */
 export function readInlineCommands(page: string): readonly Block[] {
   const whole = readFileSync(join(root, page), 'utf8');
   const prose = whole.replaceAll(/^\s*(`{3,})[\s\S]*?^\s*\1\s*$/gm, block => block.replaceAll(/[^\n]/g, ''));

@@ -3,7 +3,7 @@ import { commands } from '../../../main/cli/commands.ts';
 import { type Block, isShell, placeOf, textOf } from './blocks.ts';
 import { argumentsOf, splitCommands } from './shell-words.ts';
 
-/** Creates all commands, without actions. */
+/** Creates all commands of the CLI, to check command lines without running them. */
 export async function createCommands(): Promise<Command> {
   const nothing = (): void => {};
   const program = new Command('trainyard').version('0').enablePositionalOptions();
@@ -51,7 +51,7 @@ export function findBadCommands(program: Command, block: Block): readonly string
   });
 }
 
-/** Whether a word is a value that the reader must replace, or an omission. */
+/** Returns true for a word that the reader must replace, or that marks an omission. */
 const isPlaceholder = (word: string): boolean => word.includes('...') || word.includes('$');
 
 /** Returns why the program would refuse this command line; null when it would accept it. */

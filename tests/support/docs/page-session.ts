@@ -15,15 +15,15 @@ export interface PageSession {
   /** The folder in which the commands run. */
   readonly folder: string;
   readonly env: Readonly<Record<string, string | undefined>>;
-  /** Addresses in the docs, and their replacements. */
+  /** Patterns of addresses in the docs, with their replacements. */
   readonly addresses: readonly (readonly [RegExp, string])[];
 }
 
 const end = 'END_OF_BLOCK';
 
 /**
- * Runs the blocks of a page, in order, in one shell. A line has the same number in the script as on the page, so that the
- * shell reports the page's line of a failed command.
+ * Runs the blocks of a page, in order, in one shell. Lines have the same numbers in the script as on the page, so that the shell
+ * reports the page's line of a failed command.
  */
 export async function runPage(blocks: readonly Block[], session: PageSession): Promise<PageRun> {
   const { home, folder, env } = session;
@@ -61,7 +61,7 @@ function scriptOf(blocks: readonly Block[], outputs: string, { addresses }: Page
   return addresses.reduce((shaped, [pattern, address]) => shaped.replaceAll(pattern, address), text);
 }
 
-/** Returns the script for the line of the opening fence. */
+/** Returns the script line that replaces the opening fence. */
 function openingOf(block: Block, outputs: string): string {
   const [out, err] = [join(outputs, `${block.line}.out`), join(outputs, `${block.line}.err`)];
   if (block.file !== null) return `mkdir -p '${dirname(block.file)}'; cat >'${block.file}' <<'${end}'`;

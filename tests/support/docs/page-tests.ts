@@ -7,7 +7,7 @@ import { openFleet } from './sample-fleet.ts';
 /** Timeout of a test in ms; several pages run at the same time. */
 const testLimitMs = 90_000;
 
-/** The pages that new users follow. `npm test` runs their blocks, and `npm run test:all` runs those of the other pages. */
+/** The pages that new users follow. `npm test` runs their blocks; `npm run test:all` also runs the blocks of the other pages. */
 export const firstPages: readonly string[] = ['README.md', 'docs/install.md', 'docs/join.md'];
 
 export const otherPages: readonly string[] = listPages().filter(page => !firstPages.includes(page));

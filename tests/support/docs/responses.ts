@@ -16,13 +16,13 @@ export function findMissingKeys(
   });
 }
 
-/** Parses a text, or the last line of it that is JSON. */
+/** Parses a text as JSON or, if that fails, its last line. Returns undefined when neither is JSON. */
 function parseJson(text: string): unknown {
   for (const candidate of [text, text.trim().split('\n').at(-1) ?? ''])
     try {
       return JSON.parse(candidate) as unknown;
     } catch {
-      // The command prints other text before it.
+      // Try the last line, because the command may print other text before its JSON.
     }
   return undefined;
 }
@@ -30,7 +30,7 @@ function parseJson(text: string): unknown {
 const isObject = (value: unknown): value is Readonly<Record<string, unknown>> =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
 
-/** Returns the keys of `shown` that `real` lacks, or has with a value of another type. `shown` may omit keys and entries. */
+/** Describes the keys of `documented` that `actual` lacks or has with another type. `documented` may omit keys and entries. */
 function missingIn(documented: unknown, actual: unknown, path: string): readonly string[] {
   if (Array.isArray(documented)) {
     if (!Array.isArray(actual)) return [`${path} is not a list`];

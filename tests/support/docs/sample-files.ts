@@ -5,7 +5,7 @@ import { aiToolkit, diffusers, kohya, onetrainer, simpletuner } from '../../unit
 
 const steps = { max_train_steps: 200, checkpoint_step_interval: 50 };
 
-/** A SimpleTuner config with its dataloader, in a folder of their own. */
+/** Returns a SimpleTuner config and its dataloader config, in one folder. */
 const simpletunerFiles = (folder: string, photos: string): Readonly<Record<string, string>> => ({
   [`${folder}/config.json`]: JSON.stringify({
     ...simpletuner,
@@ -33,7 +33,7 @@ const aiToolkitConfig = (name: string, photos: string): object => ({
   },
 });
 
-/** The configs and images that the pages name, by their paths below the reader's home. */
+/** Returns the configs and images that the pages name, by path below the reader's home. */
 export function sampleFiles(home: string): Readonly<Record<string, string>> {
   const photos = join(home, 'photos');
   const configs = '.local/share/trainyard/configs';

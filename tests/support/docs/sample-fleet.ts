@@ -13,7 +13,7 @@ import { createSampleHome, type SampleHome } from './sample-home.ts';
 /** Documented addresses of a server on the reader's machine. */
 const documented = /http:\/\/(?:127\.0\.0\.1|localhost):8001/g;
 
-/** The compile cache of the test run. The programs do not inherit other variables. */
+/** The compile cache of the test run. The environment of the blocks contains only the variables listed below. */
 const compileCache = process.env['NODE_COMPILE_CACHE'];
 
 export interface Fleet {
@@ -21,7 +21,7 @@ export interface Fleet {
   close(): Promise<void>;
 }
 
-/** Starts a server for the blocks of a page, with the worker and the job that they refer to. */
+/** Starts a server for the blocks of a page, with the worker and the job that the blocks refer to. */
 export async function openFleet(blocks: readonly Block[]): Promise<Fleet> {
   const sample = createSampleHome();
   const { home, work, bin, dataDir } = sample;
@@ -49,7 +49,7 @@ export async function openFleet(blocks: readonly Block[]): Promise<Fleet> {
   return { session: { home, folder: work, env, addresses: [[documented, server.url]] }, close };
 }
 
-/** Starts a worker with the trainers of the page. If the page creates `rig-1` itself, the worker has another name. */
+/** Starts a worker with the trainers of the page. Its name is `rig-1`, or `rig-2` if the page creates `rig-1` itself. */
 async function startRig(server: TestServer, sample: SampleHome, commands: string): Promise<void> {
   const { home, gpuBin, checkout } = sample;
   const name = /workers create rig-1/.test(commands) ? 'rig-2' : 'rig-1';
@@ -81,7 +81,10 @@ async function startRig(server: TestServer, sample: SampleHome, commands: string
   if (/flowers/.test(commands)) await runFlowers(server, hasRequest);
 }
 
-/** Runs a job with the config `flowers` until its files are on the server, or until its training waits for a request. */
+/**
+ * Runs a job with the config `flowers` until its last checkpoint is on the server. With `hasRequest`, the training then waits for
+ * a request.
+ */
 async function runFlowers(server: TestServer, hasRequest: boolean): Promise<void> {
   const id = await server.submit({ config_name: 'flowers' });
   if (!hasRequest) await server.watch.jobEnd(id);

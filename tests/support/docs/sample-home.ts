@@ -16,14 +16,16 @@ export interface SampleHome {
   readonly bin: string;
   /** Folder with a fake nvidia-smi, for the PATH of the worker. */
   readonly gpuBin: string;
-  /** Folder with the program that rigs download. The tests do not run it. */
+  /** Folder with the worker program that rigs download. The file is empty, because the tests do not run it. */
   readonly programs: string;
-  /** The checkout that is used for each trainer. Its Python is the stand-in. */
+  /** One checkout for all trainers. Its Python is the stand-in. */
   readonly checkout: string;
 }
 
 const standIn = join(root, 'tests/support/trainers/stand-in.ts');
-/** A fake Python. The worker first runs it with `-c` to get the version of the trainer. */
+/**
+ * A fake Python that runs the stand-in. With `-c`, which the worker uses to get the version of the trainer, it prints a version.
+ */
 const python = `#!/bin/sh
 if [ "$1" = -c ]; then echo version 0.0.1; else exec '${process.execPath}' '${standIn}' "$@"; fi
 `;

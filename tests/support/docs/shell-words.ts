@@ -1,7 +1,7 @@
 /** Splits shell text into commands, each as a list of words without quotes. Omits redirections and comments. */
 export function splitCommands(text: string): readonly (readonly string[])[] {
   const commands: string[][] = [];
-  /** The outer commands, while a `$(` is open. */
+  /** The state of the outer commands while a `$(` is open. */
   const outer: { readonly words: string[]; readonly word: string; readonly quote: string }[] = [];
   let words: string[] = [];
   let word: string | null = null;
@@ -68,7 +68,7 @@ const scripts: Readonly<Record<string, readonly string[]>> = {
 const prefixes = /^(?:\w+=.*|sudo|exec|time|then|do|else|if|until|while|!)$/s;
 const baseName = (word: string): string => word.slice(word.lastIndexOf('/') + 1);
 
-/** Returns the arguments of `trainyard` if the command starts it in any form, else null. */
+/** Returns the arguments of `trainyard` if the command starts it, for example through `npm run` or `node`; null otherwise. */
 export function argumentsOf(words: readonly string[]): readonly string[] | null {
   const start = words.findIndex(word => !prefixes.test(word));
   const own = words.slice(Math.max(start, 0));

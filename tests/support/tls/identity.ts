@@ -12,7 +12,7 @@ export interface IdentityOptions {
   readonly names?: readonly string[];
   /** The validity dates, in hours from now. */
   readonly hours?: readonly [number, number];
-  /** Reuses the key of this identity; by default a new key. */
+  /** An identity whose key is reused; by default, the key is new. */
   readonly keyOf?: Identity;
 }
 
@@ -52,7 +52,7 @@ async function keysOf({ key, cert }: Identity) {
   };
 }
 
-/** The pin by RFC 7469, section 2.4, in the format of the panel. */
+/** Returns the pin of RFC 7469, section 2.4, in the format that the panel shows. */
 function pinOfPem(cert: string): string {
   const spki = new X509Certificate(cert).publicKey.export({ type: 'spki', format: 'der' });
   return `sha256:${createHash('sha256').update(spki).digest('base64')}`;

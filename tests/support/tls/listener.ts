@@ -4,31 +4,31 @@ import { onTestFinished } from 'vitest';
 import { createNotices } from '../notices.ts';
 import type { Identity } from './identity.ts';
 
-/** A TLS server that records all data that it receives. It closes after the test. */
+/** A TLS server that records all received data. It closes after the test. */
 export interface Listener {
   readonly url: string;
-  /** The port of `url`, for a server in front of this one. */
+  /** The port in `url`. */
   readonly port: number;
-  /** The number of connections made. */
+  /** Returns the number of connections so far. */
   connections(): number;
   /** Resolves when this many connections have ended. */
   ended(count: number): Promise<void>;
   /** Returns all received bytes before decryption. */
   wire(): Buffer;
-  /** Returns the decrypted text. It must be empty if a client refuses the server. */
+  /** Returns all decrypted text so far. It is empty if a client has refused the server's certificate. */
   received(): string;
-  /** Resolves when the decrypted text contains this text. */
+  /** Resolves when the decrypted data contains this text. */
   waitForText(text: string): Promise<void>;
-  /** The number of connections that resumed an earlier session. */
+  /** Returns the number of connections that resumed an earlier TLS session. */
   resumed(): number;
   /** Changes the key and the certificate for later connections. Session tickets stay valid. */
   present(identity: Identity): void;
 }
 
 export interface ListenerOptions {
-  /** Forwards the received data to this address. Without it, each connection receives the same answer. */
+  /** URL of a server to which the listener forwards the decrypted data. By default, each request gets `answer`. */
   readonly to?: string;
-  /** A complete HTTP answer. */
+  /** A complete HTTP response as text. */
   readonly answer?: string;
   readonly tls?: Pick<TlsOptions, 'maxVersion'>;
 }
@@ -84,7 +84,7 @@ export async function startListener(identity: Identity, options: ListenerOptions
   };
 }
 
-/** Creates a TCP relay that records all bytes and the end of each connection, without TLS. */
+/** Creates a TCP relay in front of the TLS server. It records all bytes before decryption, and the end of each connection. */
 function createRelay(innerPort: number) {
   const chunks: Buffer[] = [];
   const closed = createNotices();

@@ -1,6 +1,6 @@
 /**
- * Replaces the Python of a trainer. It reads the config, names its files and resumes like the real trainer, but makes all
- * steps without delay.
+ * Replaces the Python of a trainer. It reads configs, names files and resumes like the real trainer, but makes all steps without
+ * delay.
  */
 import { createHash } from 'node:crypto';
 import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
@@ -11,11 +11,11 @@ import { parse as parseToml } from 'smol-toml';
 interface Training {
   readonly steps: number;
   readonly every: number;
-  /** The number of steps that are already done. */
+  /** Number of steps that earlier attempts have completed. */
   readonly done: number;
-  /** The folder of its images. */
+  /** The folder with the training images. */
   readonly data: string;
-  /** Formats one line of the progress bar. */
+  /** Formats the progress bar at a step. */
   bar(step: number, loss: string): string;
   checkpoint(step: number): void;
   finish(): void;
@@ -30,7 +30,7 @@ const write = (file: string, text: string): void => {
 const weights = (step: number): string => JSON.stringify({ step });
 const stepIn = (file: string): number => (JSON.parse(readFileSync(file, 'utf8')) as { step: number }).step;
 const namesIn = (folder: string): readonly string[] => (existsSync(folder) ? readdirSync(folder) : []);
-/** Requires a setting of a config to be text; throws otherwise. */
+/** Returns a setting of a config as text. Throws when the setting is not a string. */
 const text = (value: unknown): string => {
   if (typeof value !== 'string') throw new TypeError(`not a text: ${JSON.stringify(value)}`);
   return value;
@@ -74,7 +74,7 @@ function simpletuner(): Training {
   };
 }
 
-/** `python run.py CONFIG` of ai-toolkit: resumes from the weights that were written last. */
+/** `python run.py CONFIG` of ai-toolkit: resumes from the newest weights. */
 function aiToolkit([path = '']: readonly string[]): Training {
   const { config } = json(path) as { config: { name: string; process: readonly Config[] } };
   const [process = {}] = config.process;
@@ -103,7 +103,7 @@ function aiToolkit([path = '']: readonly string[]): Training {
   };
 }
 
-/** `accelerate launch ... SCRIPT --config_file TOML` of sd-scripts: `resume` names a folder with the whole state. */
+/** `accelerate launch ... SCRIPT --config_file TOML` of sd-scripts: resumes from the state folder in the setting `resume`. */
 function kohya(script: string, path: string): Training {
   if (!existsSync(script) || !path.endsWith('.toml')) throw new Error(`no script ${script}, or no TOML`);
   const config = parseToml(readFileSync(path, 'utf8'));
@@ -189,7 +189,7 @@ function diffusers(script: string, args: readonly string[]): Training {
 type ScriptArgs = readonly [config: string, output: string, resume: string];
 
 /**
- * A user's script around the `Trainer` of Hugging Face: prints a dict every 10 steps and writes it to
+ * A user's script around the `Trainer` of Hugging Face: prints a dict every 10 steps, and keeps the values in
  * `trainer_state.json`.
  */
 function transformers([path, output, resume]: ScriptArgs): Training {
@@ -269,7 +269,7 @@ function trainingOf(args: readonly string[]): Training {
   throw new Error(`python: can't open file '${first}'`);
 }
 
-/** Path of a file with a step number. The training waits at that step until the file is removed. */
+/** Path of a file with a step number. The training waits at that step until a test removes the file. */
 const holdFile = process.env['STAND_IN_HOLD'] ?? '';
 const holdAt = (): number =>
   existsSync(holdFile) ? Number(readFileSync(holdFile, 'utf8')) : Number.POSITIVE_INFINITY;
@@ -290,6 +290,6 @@ async function train({ steps, every, done, data, bar, checkpoint, finish }: Trai
 }
 
 const args = process.argv.slice(2);
-// A worker first checks whether Python can import the trainer.
+// A worker first runs Python with `-c`, to check that it can import the trainer.
 if (args[0] === '-c') process.stdout.write('version 0.0.1\n');
 else await train(trainingOf(args));

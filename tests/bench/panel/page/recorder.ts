@@ -30,8 +30,11 @@
   let loadedAt: number | null = null;
   let hasNavigation = false;
   const isComplete = (): boolean => exists('main h1') && !exists('[aria-busy=true]');
-  /** Content may begin to load after another part has loaded, so the last time counts. */
-  const noteOpening = (): void => {
+  /**
+   * Records when the navigation and the whole page have been painted. A part may start to load after the page was complete, so
+   * the last time counts.
+   */
+  const recordOpening = (): void => {
     if (!hasNavigation && exists('nav a')) {
       hasNavigation = true;
       whenPainted(() => (interactiveAt = performance.now()));
@@ -39,11 +42,11 @@
     if (!isComplete()) loadedAt = null;
     else if (loadedAt === null)
       whenPainted(() => {
-        // The page may have begun to load another part before it was painted.
+        // Another part may have started to load before the paint.
         if (isComplete()) loadedAt = performance.now();
       });
   };
-  new MutationObserver(noteOpening).observe(document, {
+  new MutationObserver(recordOpening).observe(document, {
     childList: true,
     subtree: true,
     attributeFilter: ['aria-busy'],
@@ -72,7 +75,7 @@
     readonly worker?: { readonly name: string } | null;
   }
   const renamed = /marked (\d+)$/;
-  /** For each kind of change: where its mark appears in the page and in its event. */
+  /** The position of the mark in the page and in the event, for each kind of change. */
   const kinds = {
     progress: {
       selector: '.progress-text',
@@ -132,13 +135,16 @@
       };
     },
 
-    /** Returns when the navigation answered and when the page was complete; null until it has been complete for a second. */
+    /**
+     * Returns the times when the navigation and the complete page were painted; null until the page has been complete for a
+     * second.
+     */
     opened() {
       if (loadedAt === null || performance.now() - loadedAt <= 1_000) return null;
       return { interactiveAt, loadedAt };
     },
 
-    /** Returns the size of a response, and the time to parse it: the median of five runs. */
+    /** Returns the length of a response, and the median time of five runs to parse it. */
     async parseMs(path: string) {
       const text = await (await fetch(path)).text();
       const times: number[] = [];
@@ -152,7 +158,7 @@
       return { bytes: text.length, ms: median };
     },
 
-    /** Records when each new mark appears in the page, and when its event arrives on another event stream. */
+    /** Records when each new mark appears in the page, and when its event arrives on a separate event stream. */
     watch(kind: keyof typeof kinds) {
       const { selector, find, markIn } = kinds[kind];
       const marks = new Map<string, Mark>();

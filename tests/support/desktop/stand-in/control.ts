@@ -1,4 +1,4 @@
-/** Lets a test inspect and control the stand-in through the messages of a child process. */
+/** Lets a test inspect and control the stand-in through messages to the child process. */
 import type { EventEmitter } from 'node:events';
 
 export interface ShownItem {
@@ -43,7 +43,7 @@ export const recorded: Recorded = {
   killedRenderers: 0,
 };
 
-/** The buttons, by index, that are pressed in the next dialogs. */
+/** The buttons, by index, that the next dialogs return as pressed. */
 export const answers: number[] = [];
 
 export type Order =

@@ -1,4 +1,4 @@
-/** The part of Electron that the app imports. The app compiles against Electron's own types and runs with this code. */
+/** Implements the part of Electron's API that the app imports. The app is compiled against Electron's own types. */
 import { EventEmitter } from 'node:events';
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { homedir, tmpdir } from 'node:os';
@@ -49,7 +49,7 @@ export class BrowserWindow extends EventEmitter {
     this.webContents = new WebContents(app.getPath('userData'), options.webPreferences.preload);
     this.webContents.once('loaded', () => {
       this.emit('ready-to-show');
-      // Signals that a test can now connect to the page.
+      // With this file, the test knows that it can connect to the page.
       writeFileSync(join(app.getPath('userData'), 'stand-in-ready'), '');
     });
     emitters.set('window', this);
@@ -135,7 +135,7 @@ interface Box {
 }
 
 export const dialog = {
-  /** As in Electron, the window may be given first. */
+  /** As in Electron, the first argument may be the window. */
   async showMessageBox(...args: readonly [Box] | readonly [BrowserWindow, Box]) {
     const box = args.length === 1 ? args[0] : args[1];
     recorded.questions.push({ message: box.message, detail: box.detail });

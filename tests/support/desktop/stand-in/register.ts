@@ -1,6 +1,6 @@
 /**
- * `node --import THIS dist/main/desktop.js`: runs the real desktop program where Electron is not available.
- * ./electron.ts replaces Electron. Windows are pages in Debian's Chromium; ./control.ts records everything else.
+ * Preload for `node --import`. It runs the real dist/main/desktop.js on machines without Electron, with ./electron.ts in place of
+ * Electron. Windows are pages in Debian's Chromium. ./control.ts records all other calls.
  */
 import { registerHooks } from 'node:module';
 

@@ -9,7 +9,7 @@ type Listener = (
   details: { readonly url: string; readonly requestHeaders: Record<string, string> },
   answer: (decision: Decision) => void,
 ) => void;
-/** The decision of the app about a request: cancel it, or send it with these headers. */
+/** The app's decision about a request: cancel the request, or send it with these headers. */
 interface Decision {
   readonly cancel?: boolean;
   readonly requestHeaders?: Record<string, string>;
@@ -49,8 +49,8 @@ export const ipc = new EventEmitter();
 export const handlers = new Map<string, (event: object, ...args: unknown[]) => unknown>();
 
 /**
- * Runs in the page and provides what a sandboxed preload gets from `require('electron')`. The preload is not isolated
- * here.
+ * Returns a script that runs the preload in the page, with the modules that a sandboxed preload gets from `require('electron')`.
+ * Unlike in Electron, the preload is not isolated from the page.
  */
 const shim = (preload: string): string => `{
   if (window.top === window) {
