@@ -22,7 +22,8 @@ export class Boundary extends Component<BoundaryProps, { readonly failure: Error
   override render() {
     const { failure } = this.state;
     if (failure === null) return this.props.children;
-    const shown = this.props.onFailure?.(failure) ?? false;
+    const { onFailure = () => false } = this.props;
+    const shown = onFailure(failure);
     if (shown !== false) return shown;
     return (
       <div className="page" role="alert">
