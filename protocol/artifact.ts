@@ -65,8 +65,8 @@ export function kindOf(key: string): ArtifactKind {
 }
 
 /**
- * Name of the file that is uploaded last for a checkpoint folder: its presence confirms that all others are complete. It
- * contains a `CheckpointManifest` as JSON. A checkpoint that is a single file has no manifest.
+ * Name of the last file that is uploaded for a checkpoint folder. Its presence confirms that all other files are
+ * complete. It contains a `CheckpointManifest` as JSON. A checkpoint that is a single file has no manifest.
  */
 export const manifestName = 'checkpoint-manifest.json';
 
@@ -142,7 +142,7 @@ export function checkpointOf(key: string): CheckpointName | null {
   return { name: key, step: matchedNumber(steps), isFile: true };
 }
 
-/** Converts the only group that matched to a number; null when none matched. */
+/** Returns the number in the group that matched; null when no group matched. */
 function matchedNumber(groups: readonly (string | undefined)[]): number | null {
   const digits = groups.find(group => group !== undefined);
   return digits === undefined ? null : Number(digits);

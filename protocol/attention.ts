@@ -1,4 +1,4 @@
-/** Which workers and jobs need a user's attention. The panel lists them, and the desktop app counts them. */
+/** Finds workers and jobs that need a user's attention. The panel lists them, and the desktop app counts them. */
 import { isWaiting, type JobView } from './job.ts';
 import type { WorkerView } from './worker.ts';
 
@@ -10,7 +10,7 @@ export function jobNeed({ hold, status, approval }: JobView): 'silent' | 'approv
 
 export type WorkerNeed = 'quarantined' | 'gpuTrouble' | 'duplicate' | 'updateFailed';
 
-/** Returns the problems of a worker, without its absence. */
+/** Returns the problems of a worker, except its absence, which `absenceOf` returns. */
 export function workerNeeds(worker: WorkerView): readonly WorkerNeed[] {
   const { quarantine, gpu_troubles: troubles, status, duplicate, update } = worker;
   return [
@@ -29,8 +29,8 @@ export interface Absence {
 }
 
 /**
- * Returns the absence of an offline worker. Null for an absence that somebody planned: a worker that was drained first,
- * that leaves after one job, or that the server's own settings stop.
+ * Returns the absence of an offline worker; null for other workers. Also null for a planned absence: the worker is
+ * draining, leaves after one job, or is the server's own worker and was shut down.
  */
 export function absenceOf(worker: WorkerView): Absence | null {
   const { status, status_reason: reason, last_heartbeat: at } = worker;
@@ -42,5 +42,5 @@ export function absenceOf(worker: WorkerView): Absence | null {
 
 const maxAbsenceMs = 7 * 86_400_000;
 
-/** Tells from the time since the last contact whether an absence counts. After a week it does not: a worker that has been away for longer has probably been taken out of use. */
+/** Whether an absence still needs attention. After a week without contact, the worker was probably taken out of use. */
 export const isRecentAbsence = (ageMs: number): boolean => ageMs < maxAbsenceMs;

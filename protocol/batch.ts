@@ -3,14 +3,14 @@ import { JobId } from './ids.ts';
 import { JobWarning } from './job.ts';
 import { IdempotencyKey, SubmitRequest } from './submission.ts';
 
-/** Maximum number of jobs that one call submits. They share a transaction, and other calls wait for it. */
+/** Maximum number of jobs in one call. One transaction stores all of them, and other calls wait for it. */
 export const maxBatchJobs = 1_000;
 
-/** Fields of a job that apply to the whole batch, or to a single job only. */
-const wholeBatch = ['no_wait', 'dry_run', 'idempotency_key'] as const;
+/** Fields that a job of a batch must not set. `no_wait` is for single jobs; the others apply to the whole batch. */
+const forbiddenFields = ['no_wait', 'dry_run', 'idempotency_key'] as const;
 
 const BatchJob = SubmitRequest.superRefine((job, context) => {
-  for (const field of wholeBatch) {
+  for (const field of forbiddenFields) {
     if (job[field] === false || job[field] === undefined) continue;
     const message =
       field === 'no_wait' ? 'the jobs of a batch may wait' : 'give it once, for the whole batch instead';

@@ -71,7 +71,7 @@ export interface Call<
   readonly stream?: StreamType;
   /** Whether the request body is a file of any length instead of JSON. */
   readonly takesBytes?: true;
-  /** The call to make if the body is a list, and the field of its body for the list. */
+  /** If the request body is a list, the server handles the request as this call, with the list in this field of its body. */
   readonly list?: { readonly call: Call; readonly field: string };
 }
 
@@ -124,7 +124,8 @@ export type ReplyOf<C> = C extends Call<z.ZodType, z.ZodType, z.ZodType, infer R
 export type Reach = 'all' | 'own' | 'none';
 
 /**
- * Computes the reach from the bearer's permissions. The server enforces it, and the panel uses it to hide unavailable actions.
+ * Computes the reach of an operation from the token's permissions. The server enforces the reach, and the panel uses it
+ * to hide unavailable actions.
  */
 export function reachOf(
   tokenPermissions: readonly Permission[],
@@ -136,6 +137,6 @@ export function reachOf(
   return own === 'shared' ? 'all' : 'own';
 }
 
-/** Whether a token with these permissions may grant another one. A full permission includes its `.own`. */
+/** Whether a token with these permissions may grant `permission`. A full permission includes its `.own` permission. */
 export const mayGrant = (tokenPermissions: readonly Permission[], permission: Permission): boolean =>
   tokenPermissions.some(each => each === permission || `${each}.own` === permission);

@@ -103,6 +103,7 @@ export interface ClientOptions {
   readonly fetch?: Fetch;
 }
 
+/** Builds the URL of a call. `params` fills the `:name` and `*name` parts of `path`. Omits undefined query values. */
 export function urlOf(baseUrl: string, path: string, params: object = {}, query: object = {}): URL {
   const values = new Map<string, unknown>(Object.entries(params));
   // The value of a `*name` parameter is a list of segments.
@@ -159,6 +160,7 @@ export function createClient(options: ClientOptions): Client {
   };
 }
 
+/** Returns undefined when the text is not valid JSON. */
 export function parseJson(text: string): unknown {
   try {
     return JSON.parse(text);

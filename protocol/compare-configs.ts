@@ -1,7 +1,7 @@
-/** A config by the dotted paths of its values, such as `config.process.0.train.lr`. */
+/** Maps the dotted path of each value in a config, such as `config.process.0.train.lr`, to the value. */
 export type FlatConfig = ReadonlyMap<string, unknown>;
 
-/** Lists the values of a config by their paths. A list without objects or lists inside counts as one value. */
+/** Flattens a config. A list that contains no objects and no lists counts as one value. */
 export function flatten(config: unknown): FlatConfig {
   const flat = new Map<string, unknown>();
   const visit = (value: unknown, path: string): void => {

@@ -1,7 +1,7 @@
 import type { TrainerConfig } from './job.ts';
 import type { SweepValue } from './job-about.ts';
 
-/** The keys from the top of a config to a value. Places in lists are written as numbers. */
+/** The keys from the top level of a config to a value. List indexes are decimal strings. */
 type Path = readonly string[];
 
 /**
@@ -14,15 +14,15 @@ export function withConfigValue(
   path: string,
   value: SweepValue,
 ): TrainerConfig | null {
-  const next = withValueAt(config, placeOf(config, path), value);
+  const next = withValueAt(config, resolvePath(config, path), value);
   return isObject(next) ? next : null;
 }
 
 /** Returns the value at a dotted path of a config; undefined if there is none. */
 export const configValue = (config: TrainerConfig, path: string): unknown =>
-  valueAt(config, placeOf(config, path));
+  valueAt(config, resolvePath(config, path));
 
-/** Like `withConfigValue`, for a dataloader, which may be a list. Its keys have one spelling only. */
+/** Like `withConfigValue`, for a dataloader, which may be a list. The keys of dataloaders have only one spelling. */
 export const withPartValue = (part: unknown, path: string, value: SweepValue): unknown =>
   withValueAt(part, path.split('.'), value);
 
@@ -30,10 +30,10 @@ export const withPartValue = (part: unknown, path: string, value: SweepValue): u
 export const partValue = (part: unknown, path: string): unknown => valueAt(part, path.split('.'));
 
 /**
- * Finds the place of a path. SimpleTuner accepts its keys with leading dashes. Kohya's scripts merge the sections of a config,
- * so a key that exactly one section contains needs no section.
+ * Resolves a dotted path to keys of this config. SimpleTuner accepts its keys with leading dashes. Kohya's scripts merge
+ * the sections of a config, so a path may omit the section of a key that only one section contains.
  */
-function placeOf(config: TrainerConfig, path: string): Path {
+function resolvePath(config: TrainerConfig, path: string): Path {
   const bare = path.replace(/^--/, '');
   for (const name of [bare, `--${bare}`]) if (Object.hasOwn(config, name)) return [name];
   const sections = Object.entries(config).filter(([, part]) => isObject(part) && Object.hasOwn(part, bare));
@@ -42,7 +42,7 @@ function placeOf(config: TrainerConfig, path: string): Path {
   return bare.split('.');
 }
 
-/** Returns a copy with the value; null if the path leads nowhere, or to an object or list. */
+/** Returns a copy of `part` with the value; null if the path leads through a missing part, or to an object or list. */
 function withValueAt(part: unknown, [key = '', ...rest]: Path, value: SweepValue): unknown {
   if (Array.isArray(part)) {
     const items: readonly unknown[] = part;

@@ -1,7 +1,7 @@
 /**
  * Config keys with effects beyond a job's own data (docs/adr/0025-config-keys.md): they start programs, write or delete
- * files outside the job's folder, or send data to any address. A worker refuses each of them unless its owner has allowed
- * it. The orchestrator uses the same table to choose a worker.
+ * files outside the job's folder, or send data to any address. A worker refuses a job with such a key, unless the owner
+ * of the worker has allowed the key. The orchestrator uses the same table to choose a worker.
  */
 
 /**
@@ -59,7 +59,7 @@ export interface RestrictedUse {
 
 /**
  * Returns the restricted keys that a config and its dataloader use, sorted and without duplicates. Searches objects and lists at
- * any depth, including JSON inside strings, because SimpleTuner parses it.
+ * any depth, including JSON inside strings, because SimpleTuner parses such strings.
  */
 export function restrictedUses(config: unknown, dataloader: unknown): readonly RestrictedUse[] {
   if (isBuiltIn(config)) return [];
@@ -69,7 +69,7 @@ export function restrictedUses(config: unknown, dataloader: unknown): readonly R
   return [...uses].map(([key, effect]) => ({ key, effect })).toSorted((a, b) => (a.key < b.key ? -1 : 1));
 }
 
-/** Whether the config is for a sample training of the worker, which reads none of these keys. */
+/** Whether the config is for one of the worker's built-in trainers. These trainers read none of the restricted keys. */
 const isBuiltIn = (config: unknown): boolean =>
   typeof config === 'object' &&
   config !== null &&

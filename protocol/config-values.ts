@@ -9,7 +9,7 @@ export const maxValueJobs = 100;
 export const maxValueKeys = 8;
 /** Maximum number of keys that a response offers. */
 const maxOffered = 200;
-/** Longer values are cut. */
+/** Maximum length of a value as text, in characters. Longer values are cut. */
 const maxText = 80;
 const maxKey = 200;
 
@@ -42,7 +42,7 @@ export const ConfigValues = z.object({
     .describe('Paths at which the configs of these jobs differ; at most 200. Empty if `keys` was given.'),
 });
 
-/** Stands for a value that probably is a secret. */
+/** Replaces a value that is probably a secret. */
 const redacted = '[redacted]';
 
 /** Returns the value at a path as text for a table; undefined if the config has none there. */
@@ -55,7 +55,7 @@ export function valueText(config: FlatConfig, key: string): string | undefined {
   return text.length > maxText ? `${text.slice(0, maxText - 1)}…` : text;
 }
 
-/** Returns the keys for columns: those in which the configs differ, without keys that a request cannot name. */
+/** Returns the keys in which the configs differ, for table columns. Omits keys that cannot be part of a request. */
 export const columnKeys = (configs: readonly FlatConfig[]): readonly string[] =>
   differingKeys(configs)
     .filter(key => !key.includes(',') && key.length <= maxKey)

@@ -79,7 +79,7 @@ function nameFlaw(name: string): string | null {
 /** Paths with the same key are one file on systems that ignore case or normalize Unicode. */
 const collisionKey = (path: string): string => path.normalize('NFC').toLowerCase().toUpperCase();
 
-/** Compares two files by path. Equal paths need no case, because a dataset has none. */
+/** Compares two files by path. Never called with equal paths, because a dataset contains each path once. */
 const byPath = (a: DatasetFile, b: DatasetFile): number => (a.path < b.path ? -1 : 1);
 
 /** Checks the files of a dataset one by one. */

@@ -106,7 +106,7 @@ export const DesktopRequest = z.discriminatedUnion('name', [
   request('remove_fleet', FleetId),
   /** Shows a fleet, and reloads the page; null for this computer's own. */
   request('show', FleetId.nullable()),
-  /** The next step of an update of the app. The answer does not wait for its end: `update` of later views has the progress. */
+  /** Starts a step of an update of the app. The answer comes before the step ends; later views show its progress. */
   request('update', z.enum(['check', 'download', 'install'])),
 ]);
 export type DesktopRequest = z.output<typeof DesktopRequest>;
@@ -118,7 +118,7 @@ export type DesktopAnswer =
   | { readonly ok: true; readonly view: DesktopView }
   | { readonly ok: false; readonly detail: string };
 
-/** `window.desktop`, which exists when the app shows the panel. It has only functions that a page cannot implement itself. */
+/** Type of `window.desktop`, which exists only in the app. It has only functions that a page cannot implement itself. */
 export interface DesktopApi {
   readonly view: () => Promise<DesktopAnswer>;
   readonly change: (change: DesktopChange) => Promise<DesktopAnswer>;

@@ -45,23 +45,23 @@ export const JobEventType = z
     'job.progress',
     /** A worker of a job on several workers has claimed it, is ready, or has started its trainer. */
     'job.node_changed',
-    /** A worker of a job on several workers has ended without a request to stop. */
+    /** The trainer on one worker of a job on several workers has ended without a request to stop. */
     'job.node_ended',
     'job.recovering',
     'job.requeued',
     'job.late_result',
-    /** The files of a completed job that its worker still has to upload have changed. */
+    /** The list of files that the worker of a completed job still has to upload has changed. */
     'job.outstanding',
-    /** The last points of an ended job have changed its best loss. */
+    /** Metrics that arrived after the end of the job have changed its best loss. */
     'job.best_loss',
     'job.approved',
-    /** Every job that it waited for has ended as required. */
+    /** Every parent of the job has ended as required. */
     'job.dependencies_met',
-    /** A job that it waits for has another status, or a retry. */
+    /** A parent of the job has another status, or a retry. */
     'job.parent_changed',
     'job.priority_changed',
     'job.moved_to_top',
-    /** A user has moved the job before or after another one. */
+    /** A user has moved the job before or after another job. */
     'job.moved',
     /** Name, notes, tags or group have changed. */
     'job.edited',

@@ -12,7 +12,7 @@ export type WriteInFile = (
   value: ParameterValue,
 ) => string | null;
 
-/** `no_place`: the submission has no such value. `refused`: the submission is not valid with it. */
+/** `no_place`: the submission has no value at this key. `refused`: the submission is invalid with the given value. */
 export type FillProblem =
   | { readonly key: string; readonly problem: ValueProblem | 'no_place'; readonly message?: never }
   | { readonly key: string; readonly problem: 'refused'; readonly message: string };
@@ -26,7 +26,7 @@ interface FilledFrom {
   readonly parameters: readonly TemplateParameter[];
 }
 
-/** Returns the submission with these values and the user's words about the job, or every problem with the values. */
+/** Returns the submission with these values, and with the user's other fields, such as the name; or every problem. */
 export function fillTemplate(
   { submission, parameters }: FilledFrom,
   { values, ...own }: Omit<TemplateSubmit, 'idempotency_key'>,
@@ -90,7 +90,7 @@ function withValue(
   }
 }
 
-/** A number stays a text if the config has a text there, because some trainers split it, such as a resolution. */
+/** Converts a number to text if the config has text there. Some trainers split such text, for example a resolution. */
 const likeEarlier = (earlier: unknown, value: ParameterValue): ParameterValue =>
   typeof earlier === 'string' && typeof value === 'number' ? String(value) : value;
 

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { Line } from './text.ts';
 
-/** Texts by which people tell their jobs apart. None of them affects where or when a job runs. */
+/** Texts with which people distinguish their jobs. These texts do not affect where or when a job runs. */
 
 const word = /^[\p{L}\p{N}][\p{L}\p{M}\p{N}._:@+/=-]*$/u;
 const wordRule = 'must start with a letter or digit, and contain only letters, digits and . _ : @ + / = -';
@@ -43,7 +43,7 @@ export const aboutFields = {
   group: JobGroup.optional().describe('Group of jobs that belong together, such as an experiment.'),
 } as const;
 
-/** Change of the texts about a job. Fields that it omits do not change. */
+/** A change of the texts about a job. Omitted fields do not change. */
 export const JobEdit = z
   .strictObject({
     name: JobName.nullish().describe('Name of the job; null to show the name of the config.'),
@@ -72,11 +72,11 @@ export interface JobAbout {
 /** @internal */
 export const nothingAbout: JobAbout = { name: null, tags: [], group: null, sweep: null, template: null };
 
-/** The name that people see. */
+/** Returns the name to display: that of the job, or else that of the config. */
 export const shownName = (job: { readonly name: string | null; readonly config_name: string }): string =>
   job.name ?? job.config_name;
 
-/** Returns the texts after a change; null if the job would have too many tags. */
+/** Applies a change to the texts; returns null if the job would have too many tags. */
 export function edited(about: JobAbout, edit: JobEdit): JobAbout | null {
   const { name = about.name, group = about.group, add_tags: added = [], remove_tags: removed = [] } = edit;
   const remaining = (edit.tags ?? about.tags).filter(tag => !removed.includes(tag));

@@ -7,10 +7,10 @@ import { JobId } from './ids.ts';
 /** Maximum number of inputs of a job. */
 const maxInputs = 16;
 
-/** Maximum number of files of all inputs of a job. An offer to a worker lists them. */
+/** Maximum total number of files in the inputs of a job, because an offer to a worker lists each of them. */
 export const maxInputFiles = 1_000;
 
-/** Part of a path on every system, so it must be a valid name of a file. Lower case, because some systems ignore the case. */
+/** Must be a valid file name on every system, because it is part of a path. Lower-case, because some systems ignore case. */
 const InputName = z
   .string()
   .regex(
@@ -25,16 +25,16 @@ interface CheckpointUse {
   readonly continues?: true;
 }
 
-/** Which file of a job is meant. */
+/** Selects a file of a job. */
 export type InputFile =
   /** The final model. */
   | { readonly kind: 'result' }
   | ({ readonly kind: 'checkpoint'; readonly which: 'best' | 'newest' } & CheckpointUse)
   | ({ readonly kind: 'checkpoint'; readonly which: 'step'; readonly step: number } & CheckpointUse)
-  /** A file, or a folder with everything in it. Also a checkpoint by its name. */
+  /** A file, a checkpoint by its name, or a folder with everything in it. */
   | { readonly kind: 'path'; readonly path: string };
 
-/** Reads the text of a user; null when it is not valid. */
+/** Parses a user's text, such as `checkpoint best`; returns null when it is invalid. */
 export function readInputFile(text: string): InputFile | null {
   const trimmed = text.trim();
   if (trimmed === 'result') return { kind: 'result' };
@@ -103,11 +103,11 @@ export function withInputPaths<T>(config: T, paths: ReadonlyMap<string, string>)
     if (typeof value !== 'object' || value === null) return value;
     return Object.fromEntries(Object.entries(value).map(([key, each]) => [key, replaced(each)]));
   };
-  // Only texts are replaced by texts, so the type stays.
+  // The copy has the same type, because it differs only inside strings.
   return paths.size === 0 ? config : (replaced(config) as T);
 }
 
-/** Whether a trainer uses a path in its config as it is. Some replace `${NAME}` and `{env:NAME}` by variables of the rig. */
+/** Whether every trainer reads this path unchanged. Some trainers replace `${NAME}` and `{env:NAME}` by variables of the rig. */
 export const isSafeInConfig = (path: string): boolean => !/[${}]/.test(path);
 
 const sha256 = z

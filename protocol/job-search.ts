@@ -23,7 +23,7 @@ export function stateOf(job: { readonly status: ShownStatus; readonly approval: 
   return job.status === 'dispatched' ? 'starting' : job.status;
 }
 
-/** A job matches if it matches one entry of each non-empty list, and all `tags` and `words`. All values are lower case. */
+/** A job matches if it matches all `tags`, all `words`, and one entry of each other non-empty list. Values are lower-case. */
 export interface JobSearch {
   readonly states: readonly string[];
   /** Exact names; `*` matches any characters. */
@@ -70,7 +70,7 @@ export function parseSearch(text: string): JobSearch {
   return { states, users, workers, tags, groups, words };
 }
 
-/** The maximum number of terms. There is a limit because each term is compared with every job. */
+/** The maximum number of terms. It is limited because each term is compared with every job. */
 const maxTerms = 8;
 
 /** Search text in the syntax of `parseSearch`. */

@@ -58,6 +58,7 @@ export const PriorityWord = z
     'Priority from 0 to 50, or one of its names: `low` (0), `normal` (10), `high` (20), `urgent` (30), `critical` (40). Higher runs first.',
   );
 
+/** Returns the name of the highest named priority that this one reaches. */
 export function priorityName(priority: number): string {
   let name = 'low';
   for (const [word, min] of Object.entries(priorities)) if (priority >= min) name = word;
@@ -103,7 +104,7 @@ export interface Requirements {
   readonly vramGb: number;
   /** `cuda`, `rocm`, `mps`, ...; null for any. */
   readonly accelerator: string | null;
-  /** Requires a worker that stops its trainer after contact is lost. SimpleTuner's own worker does not. */
+  /** Requires a worker that can stop its trainer after contact is lost. SimpleTuner's own worker cannot. */
   readonly guarded: boolean;
   /** Number of machines that train together; absent for one. */
   readonly nodes?: number;

@@ -13,9 +13,9 @@ const Place = z
 export const maxChunk = 131_072;
 
 /**
- * A piece of an attempt's output. Its start and end positions identify it, so that a repetition is recognised. `text` is
- * the output without secrets. It is usually shorter than the output, because overwritten progress bars are omitted. Lines
- * end with a line feed. A line that ends with a carriage return is overwritten by the next one.
+ * A piece of an attempt's output. Its start and end positions identify the piece, so the server recognises a repetition.
+ * `text` is the output without secrets. Usually, `text` is shorter than the output, because it omits overwritten progress
+ * bars. Lines end with a line feed. The next line overwrites a line that ends with a carriage return.
  */
 const LogChunk = z
   .strictObject({
@@ -91,7 +91,7 @@ const LogState = z.object({
 });
 export type LogState = Readonly<z.output<typeof LogState>>;
 
-const place = z.object({ id: JobId });
+const byJob = z.object({ id: JobId });
 const LogPage = LogState.extend({
   lines: z.array(LogLine).describe('Lines of the log, in their order.'),
   open_line: z
@@ -125,7 +125,7 @@ export const logsApi = {
     authority: 'queue.view',
     own: 'job',
     summary: "Read lines of a job's log: the last ones, or those from `line` on",
-    params: place,
+    params: byJob,
     query: z.object({
       attempt: AttemptNo.optional().describe('Number of the attempt; defaults to the newest one with a log.'),
       line: z.coerce
@@ -151,7 +151,7 @@ export const logsApi = {
     authority: 'queue.view',
     own: 'job',
     summary: 'Follow the log of an attempt until it ends',
-    params: place,
+    params: byJob,
     query: z.object({
       attempt: AttemptNo.optional().describe('Number of the attempt; defaults to the newest one with a log.'),
       line: z.coerce
@@ -178,7 +178,7 @@ export const logsApi = {
     authority: 'queue.view',
     own: 'job',
     summary: 'Search the log of an attempt, ignoring case',
-    params: place,
+    params: byJob,
     query: z.object({
       attempt: AttemptNo.optional().describe('Number of the attempt; defaults to the newest one with a log.'),
       q: z.string().min(1).max(200).describe('Text to find, ignoring case.'),
@@ -208,7 +208,7 @@ export const logsApi = {
     authority: 'queue.view',
     own: 'job',
     summary: 'Download the log of an attempt',
-    params: place,
+    params: byJob,
     query: z.object({
       attempt: AttemptNo.optional().describe('Number of the attempt; defaults to the newest one with a log.'),
     }),

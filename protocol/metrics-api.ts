@@ -10,7 +10,7 @@ export const metricBounds = {
   pointsOfCall: 500,
 } as const;
 
-/** Characters that are invalid in keys. Commas are among them, because they separate keys in queries. */
+/** Characters that are invalid in keys. Commas are invalid because they separate keys in queries. */
 const everyOddChar = /[\s,\p{C}]+/gu;
 
 /**
@@ -22,7 +22,7 @@ export function metricKeyOf(name: string): string | null {
   return isKey(key) ? key : null;
 }
 
-/** Whether a key is valid. `__proto__` is not, because assigning it would set the prototype of an object. */
+/** Whether a key is valid. `__proto__` is invalid, because assigning it would set the prototype of an object. */
 const isKey = (key: string): boolean => /^[^\s,\p{C}]{1,64}$/u.test(key) && key !== '__proto__';
 
 const MetricKey = z.string().refine(isKey, 'expected 1 to 64 characters without blanks and commas');

@@ -1,11 +1,11 @@
 import { distance } from 'fastest-levenshtein';
 
-/** The number of characters to compare. The cost of a comparison is the product of both lengths. */
+/** Number of characters to compare. The cost of a comparison grows with the product of both lengths. */
 const comparedChars = 60;
 
 /**
- * Returns the name that was probably meant: it starts with the word, or differs from it in at most a third of its letters.
- * Returns null when no name is similar.
+ * Returns the name that the user probably meant; null when no name is similar. A name is similar if it starts with the
+ * word, or if at most a third of its letters (or one letter) differ from the word.
  */
 export function nearestName(word: string, names: Iterable<string>): string | null {
   const typed = word.slice(0, comparedChars).toLowerCase();

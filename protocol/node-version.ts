@@ -1,7 +1,7 @@
 /**
- * Returns why this version of Node cannot run Trainyard; null when it can. The minimum is that of `engines` in package.json.
- * The bundled worker contains the source of this function, so it may use only its arguments. It is in a separate file, so
- * that the command line can load it before all other modules.
+ * Returns why this version of Node cannot run Trainyard; null when it can. The minimum is the one of `engines` in
+ * package.json. The bundled worker contains the source of this function, so the function may use only its arguments. This
+ * file is separate, so that the command line can load it before all other modules.
  */
 export function oldNodeMessage(nodeVersion: string, program: string): string | null {
   const [major = 0, minor = 0] = nodeVersion.split('.').map(Number);

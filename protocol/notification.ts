@@ -3,7 +3,7 @@ import { ChannelId, DeliveryId, JobId, RuleId } from './ids.ts';
 import { JobTag } from './job-about.ts';
 import { Line, Name } from './text.ts';
 
-/** The events that a rule can name. */
+/** Events that a notification rule can select. */
 export const notificationEvents = [
   'job_completed',
   'job_failed',

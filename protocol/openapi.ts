@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { permissions } from './call.ts';
 
-/** A JSON Schema of an object, whose properties are only passed on. */
+/** A JSON Schema of an object. The schemas of its properties are not validated. */
 export const ObjectSchema = z.looseObject({
   type: z.literal('object'),
   properties: z.record(z.string(), z.record(z.string(), z.unknown())),
@@ -32,7 +32,7 @@ const OpenApiOperation = z.object({
 });
 export type OpenApiOperation = z.output<typeof OpenApiOperation>;
 
-/** The OpenAPI document of the orchestrator, as far as clients use it. */
+/** The parts of the orchestrator's OpenAPI document that clients use. */
 export const OpenApiDocument = z.object({
   paths: z.record(z.string(), z.record(z.string(), OpenApiOperation)),
   components: z.object({ schemas: z.record(z.string(), z.record(z.string(), z.unknown())) }),

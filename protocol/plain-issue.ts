@@ -28,7 +28,7 @@ const formats: Readonly<Record<string, string>> = {
   email: 'must be an e-mail address',
 };
 
-/** Returns undefined to keep zod's own message. */
+/** Returns the message; undefined to keep zod's own message. */
 function describe(issue: Issue): string | undefined {
   switch (issue.code) {
     case 'invalid_type':
@@ -68,6 +68,6 @@ const counted = (count: number | bigint, singular: string, plural: string): stri
 const oneOf = (values: readonly string[]): string =>
   values.length === 1 ? `${values[0]}` : `one of ${values.join(', ')}`;
 
-/** Returns undefined when no alternative has a message. */
+/** Joins the messages of the alternatives; returns undefined when no alternative has a message. */
 const anyOf = (messages: readonly string[]): string | undefined =>
   messages.length === 0 ? undefined : [...new Set(messages)].join(', or ');

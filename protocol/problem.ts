@@ -99,7 +99,7 @@ export interface Refusal {
   readonly code: ProblemCode;
   /** One sentence: what happened to which object, and what to do. */
   readonly detail: string;
-  /** Tells an agent to stop the trainer it runs for this attempt. */
+  /** `stop` tells an agent to stop the trainer of this attempt. */
   readonly action?: 'stop';
 }
 

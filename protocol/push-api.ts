@@ -6,7 +6,7 @@ import { NewSubscription, PushView, SubscriptionView } from './push.ts';
 
 const bySubscription = z.object({ id: ChannelId });
 
-/** Push messages to the caller's own browsers. Each person manages only the browsers of their own token. */
+/** Push messages to the caller's own browsers. A token gives access only to its own browsers. */
 export const pushApi = {
   get: call({
     method: 'GET',

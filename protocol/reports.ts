@@ -94,7 +94,7 @@ const Figure = z
   .transform(value => (typeof value === 'number' && Number.isFinite(value) ? value : undefined))
   .optional();
 
-/** The part of a heartbeat about GPUs. Invalid values are dropped, because a heartbeat must not fail because of them. */
+/** The part of a heartbeat about GPUs. Invalid values are dropped, so that they do not make the heartbeat fail. */
 export const GpuReports = {
   gpu_utilization: Figure.describe('Load of all GPUs in percent; an invalid value is dropped.'),
   vram_used_gb: Figure.describe('GPU memory in use in GiB; an invalid value is dropped.'),
@@ -156,8 +156,8 @@ const spellings: ReadonlyMap<string, keyof typeof Progress.shape> = new Map([
 ]);
 
 /**
- * Progress from agents of any version: a percentage, or an object with one of several spellings of its keys. Invalid fields
- * are dropped, because for example an invalid loss must not prevent a job from completing.
+ * Progress from agents of any version: a percentage, or an object whose keys have one of several spellings. Invalid fields
+ * are dropped. For example, an invalid loss must not prevent a job from completing.
  */
 export const AnyProgress = z.unknown().transform((value): Progress | undefined => {
   if (typeof value === 'number') return field('percent', value);

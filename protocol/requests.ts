@@ -17,8 +17,8 @@ export const requestSignals = ['SIGUSR1', 'SIGUSR2', 'SIGHUP', 'SIGWINCH'] as co
 export type RequestSignal = (typeof requestSignals)[number];
 
 /**
- * The way to request an action: send a signal to the trainer's process, or create an empty file below its output folder, which
- * the trainer removes after the action.
+ * The way to request an action: send a signal to the trainer's process, or create an empty file below its output folder.
+ * The trainer removes that file after the action.
  */
 export type RequestWay =
   | { readonly kind: 'signal'; readonly signal: RequestSignal }

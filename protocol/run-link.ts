@@ -24,7 +24,7 @@ export const RunLink = z
   });
 export type RunLink = Readonly<z.output<typeof RunLink>>;
 
-/** Returns the links of a job, or those of its newest attempt that has any: a new attempt has none until it prints them. */
+/** Returns the links of a job, or of its newest attempt with links, because a new attempt has none until it prints them. */
 export const linksOfJob = ({
   links,
   attempts,
@@ -38,8 +38,8 @@ export const linksOfJob = ({
 const loopback = /^(?:localhost|.*\.localhost|127(?:\.\d{1,3}){3}|0\.0\.0\.0|\[::1?\])$/;
 
 /**
- * Returns the host of a link as it is shown, with its port; null for a link that must not be followed. Names in other
- * alphabets stay in their encoded form (`xn--`), so that they cannot imitate a known name.
+ * Returns the host of a link for display, with its port; null for a link that must not be opened. Names in other alphabets
+ * stay encoded (`xn--`), so that they cannot imitate a known name.
  */
 export const hostOfLink = ({ url }: RunLink): string | null =>
   URL.canParse(url) && /^https?:/.test(new URL(url).protocol) ? new URL(url).host : null;
@@ -55,4 +55,5 @@ const names: Readonly<Record<Tracker, string>> = {
   comet: 'Comet',
   swanlab: 'SwanLab',
 };
+/** Returns the display name of the tracker; for an unknown tracker, its kind. */
 export const trackerName = ({ kind }: RunLink): string => (isTracker(kind) ? names[kind] : kind);

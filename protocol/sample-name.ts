@@ -2,13 +2,13 @@
 export interface SampleName {
   /** Number of completed steps; null when the name does not contain it. */
   readonly step: number | null;
-  /** Number of completed epochs, for names that contain it instead of the step. */
+  /** Number of completed epochs; null when the name does not contain it. */
   readonly epoch: number | null;
   /** Position of the prompt in the config, starting at 0; null when the name does not contain it. */
   readonly promptIndex: number | null;
   /** Text or short name of the prompt; null when the name does not contain it. */
   readonly prompt: string | null;
-  /** Equal for samples of the same prompt of one job at different steps. */
+  /** Equal for all samples of a job that have the same prompt and different steps. */
   readonly series: string;
 }
 
@@ -21,16 +21,16 @@ const conventions: readonly RegExp[] = [
   // NAME_e000010_01_20240101123456.png; `NAME_` and the seed at the end are optional.
   /(?:^|[/_])(?:e(?<epoch>\d{6,12})|(?<step>\d{6,12}))_(?<index>\d{2,4})_(?<time>\d{14})(?=[_.])[^/]*$/d,
   // ostris/ai-toolkit, jobs/process/BaseSDTrainProcess.py, sample: 1713012345678__000000250_0.jpg; with several GPUs
-  // rank01_sample003_1713012345678__000000250_0.jpg, where the last number counts the samples of one GPU.
+  // rank01_sample003_1713012345678__000000250_0.jpg. The last number there counts the samples of one GPU.
   /(?:^|\/)rank(?<rest>\d{2})_sample(?<index>\d{3,4})_(?<time>\d{10,13})__(?<step>\d{9,12})_\d+\.[^/]*$/d,
   /(?:^|\/)(?<time>\d{10,13})__(?<step>\d{9,12})_(?<index>\d{1,4})\.[^/]*$/d,
   // Nerogar/OneTrainer, modules/trainer/GenericTrainer.py: samples/0 - a cat/2024-01-01_12-34-56-training-sample-250-1-50.jpg,
-  // with steps, epochs and steps of the epoch. A prefix from its settings can stand before the time.
+  // with steps, epochs and steps of the epoch. The trainer's settings can add a prefix before the time.
   /(?:(?:^|\/)(?<index>\d{1,4}) - (?<text>[^/]*)\/)?[^/]*(?<time>\d{4}-\d{2}-\d{2}_\d{2}-\d{2}-\d{2})-training-sample-(?<step>\d{1,12})-(?<rest>\d+-\d+)(?=[-.])[^/]*$/d,
   // Images in TensorBoard's event files, which the worker stores as files (agent/artifacts/event-images/names.ts).
   /^tensorboard-images\/(?:[^/]*\/)?step_(?<step>\d{1,12})_(?<text>[^/]+)_(?<variant>\d+)\.[^/]*$/d,
-  // bghira/SimpleTuner, helpers/training/validation.py: step_500_cat_0_1024x1024.png, with the short name of the prompt and the
-  // number of the resolution; older versions have no such number.
+  // bghira/SimpleTuner, helpers/training/validation.py: step_500_cat_0_1024x1024.png, with the short name of the prompt and
+  // the index of the resolution. Older versions omit that index.
   /(?:^|\/)step_(?<step>\d{1,12})_(?<text>[^/]+)_(?<variant>\d{1,3})_(?<size>\d+x\d+)\.[^/]*$/d,
 ];
 
@@ -45,8 +45,8 @@ const padded = /^samples?[-_](?<step>\d{4,12})(?=[-_.])/di;
 const varyingGroups: readonly string[] = ['step', 'epoch', 'time', 'rest'];
 
 /**
- * Reads the step and the prompt of a sample from its key, by the conventions of trainers. The file's name counts more than that of
- * its folders, and an inner folder more than an outer one.
+ * Parses the step and the prompt of a sample from its key, by the conventions of trainers. If several parts of the key
+ * contain a step, the file name takes precedence over folders, and inner folders over outer folders.
  */
 export function readSampleName(key: string): SampleName {
   for (const convention of conventions) {
@@ -98,7 +98,7 @@ function countsIn({ groups = {} }: RegExpExecArray): Pick<SampleName, 'step' | '
 const toNumber = (digits: string | undefined): number | null =>
   digits === undefined ? null : Number(digits);
 
-/** Names the first variant of a prompt like the prompt itself, so that jobs with different resolutions can be compared. */
+/** The first variant of a prompt has the name of the prompt, so that jobs with different resolutions can be compared. */
 function promptIn({ groups = {} }: RegExpExecArray): Pick<SampleName, 'prompt' | 'promptIndex'> {
   const { index, text, variant, size } = groups;
   const promptIndex = toNumber(index);
@@ -107,7 +107,7 @@ function promptIn({ groups = {} }: RegExpExecArray): Pick<SampleName, 'prompt' |
   return { promptIndex, prompt: isFirst ? text : `${text} (${size ?? Number(variant) + 1})` };
 }
 
-/** Returns what a file's name contains besides the step and its ending; null for nothing. */
+/** Returns a file name without its extension and outer separators; null when nothing is left. */
 function remainderOf(name: string): string | null {
   const text = name.replace(/\.[^.]*$/, '').replace(/^[-_. ]+|[-_. ]+$/g, '');
   return text === '' ? null : text;

@@ -1,6 +1,6 @@
 /**
- * A sample job for workers that contain the example `digits`: a small network learns to recognise handwritten digits, in
- * five to ten seconds on a CPU. `trainer` selects the example, as it selects the self-test with `selftest`.
+ * A sample job for workers that contain the example `digits`. A small network learns to recognise handwritten digits, in
+ * five to ten seconds on a CPU. `trainer` selects this example; the value `selftest` would select the self-test.
  */
 export const sampleTraining = {
   config_name: 'digits-quick',

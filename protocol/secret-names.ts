@@ -5,6 +5,6 @@
 const secretWords =
   /(?:^|[_\W])(?:tokens?|secrets?|passwords?|passphrases?|credentials?|(?:api|access|private|secret)_?keys?)(?:$|[_\W])/i;
 
-/** Returns true if a setting with this name probably holds a secret, which people see only on request. */
+/** Whether a setting with this name probably contains a secret, so that it is hidden by default. */
 export const isSecretName = (name: string): boolean =>
   secretWords.test(name.replaceAll(/([a-z])([A-Z])/g, '$1_$2'));

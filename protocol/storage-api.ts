@@ -3,15 +3,15 @@ import { ArtifactKey, ArtifactView } from './artifact.ts';
 import { call } from './call.ts';
 
 /**
- * Bucket name for the outputs of the caller's job; equivalent to the job's id. Since it is the same for all jobs, like
- * `upload_endpoint`, trainers such as SimpleTuner need no configuration for each job.
+ * Bucket name for the outputs of the caller's job; equivalent to the job's id. This name and `upload_endpoint` are the
+ * same for all jobs, so that trainers such as SimpleTuner need no configuration for each job.
  */
 export const commonBucket = 'outputs';
 
 /** Name of the read-only bucket with the job's datasets: manifests by version, and files by SHA-256. */
 export const dataBucket = 'data';
 
-/** Name of the read-only bucket with the files of other jobs that the attempt takes as its input, by input and path. */
+/** Name of the read-only bucket with the inputs of the attempt: files of other jobs, by input name and path. */
 export const inputsBucket = 'inputs';
 
 const Bucket = z
@@ -21,16 +21,16 @@ const Bucket = z
     "`outputs`, or the id of the job. Downloads also accept `data`, the job's datasets, and `inputs`, files of other jobs.",
   );
 
-const place = z.object({ bucket: Bucket, key: ArtifactKey });
+const byKey = z.object({ bucket: Bucket, key: ArtifactKey });
 
 const reasonChars = 500;
 
-/** Headers with an upload token: Trainyard's name and SimpleTuner's name. */
+/** Names of the header with the upload token: that of Trainyard, and that of SimpleTuner. */
 export const uploadTokenHeaders = ['x-upload-token', 'x-simpletuner-secret'] as const;
 
 /**
- * Storage for the outputs of trainers, with the upload token of their attempt. Capitalised field names are those of SimpleTuner's
- * server.
+ * Storage for the outputs of trainers. The upload token of an attempt authorizes its requests. Capitalised field names are
+ * those of SimpleTuner's server.
  */
 export const storageApi = {
   put: call({
@@ -39,7 +39,7 @@ export const storageApi = {
     authority: 'upload',
     summary: 'Upload a file of a job; Content-Range resumes an upload',
     takesBytes: true,
-    params: place,
+    params: byKey,
     reply: z.object({
       ETag: z.string().describe('SHA-256 in lower-case hex, in quotes.'),
       Key: z.string().describe('Key of the stored file.'),
@@ -52,7 +52,7 @@ export const storageApi = {
     path: '/api/cloud/storage/:bucket/*key',
     authority: 'upload',
     summary: 'Download a file of a job; HEAD shows how much of it is uploaded',
-    params: place,
+    params: byKey,
     reply: z.string(),
     stream: 'application/octet-stream',
   }),

@@ -16,14 +16,14 @@ import {
 } from './job.ts';
 import { LabelPatterns, Line } from './text.ts';
 
-/** Printable ASCII that fits into a header. */
+/** Printable ASCII without spaces, so that it fits into a header. */
 export const IdempotencyKey = z
   .string()
   .regex(/^[\x21-\x7e]{1,255}$/, 'expected 1 to 255 printable ASCII characters without spaces');
 
 /**
- * Unlike requests from agents, this rejects unknown keys. If a misspelled requirement were ignored, the job could run on a
- * worker that its owner has excluded.
+ * Unlike the schemas for agents, this schema rejects unknown keys. If a misspelled requirement were ignored, the job could
+ * run on a worker that its owner wanted to exclude.
  */
 export const SubmitRequest = z
   .strictObject({

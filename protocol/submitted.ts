@@ -66,7 +66,7 @@ const EarlierRuns = z
 export type EarlierRuns = z.output<typeof EarlierRuns>;
 
 /**
- * Result of a `dry_run`: what a submission would lead to at the moment, and why. `rejected`: no job would be created.
+ * Result of a `dry_run`: the result that the submission would have now, and why. `rejected`: no job would be created.
  */
 export const DryRunResult = z.object({
   success: z.literal(true).describe('Always true.'),

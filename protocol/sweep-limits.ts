@@ -1,14 +1,14 @@
 import type { SweepValue } from './job-about.ts';
 
-/** Limits of sweeps, also for the panel, which does not load their schemas. */
+/** Limits of sweeps. They are apart from the schemas, because the panel does not load those. */
 
 /** Maximum number of jobs that one sweep submits. */
 export const maxSweepJobs = 256;
 
-/** Maximum number of values of a config that one sweep varies. */
+/** Maximum number of config keys that one sweep varies. */
 export const maxSweepKeys = 8;
 
-/** A value of a config, and the values that it takes in turn. */
+/** A config key, and the values that a sweep gives it. */
 export interface SweepAxis {
   key: string;
   values: SweepValue[];

@@ -6,7 +6,7 @@ import { SubmitRequest } from './submission.ts';
 import { maxSweepJobs, maxSweepKeys } from './sweep-limits.ts';
 import { Line } from './text.ts';
 
-/** A value of a config, and the values that it takes in turn. */
+/** A config key, and the values that a sweep gives it. */
 export const SweepAxis = z
   .strictObject({
     key: Line.min(1)
@@ -22,7 +22,7 @@ export const SweepAxis = z
   .meta({ id: 'SweepAxis', description: 'A value of a config, and the values that it takes in a sweep.' });
 export type SweepAxis = z.output<typeof SweepAxis>;
 
-/** Number of jobs in the grid. */
+/** Returns the number of jobs in the grid: one for each combination of values. */
 export const countJobs = (axes: readonly SweepAxis[]): number =>
   axes.reduce((count, { values }) => count * values.length, 1);
 

@@ -1,2 +1,2 @@
-/** Permission to create, replace and delete templates. Apart from the calls, because a menu needs it on every page. */
+/** Permission to create, replace and delete templates. In its own file, because a menu on every page needs only this. */
 export const templateWrites = { authority: 'queue.manage', own: 'refused' } as const;

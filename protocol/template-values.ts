@@ -1,10 +1,10 @@
 import { isSecretName } from './secret-names.ts';
 
-/** Checks of the values that a template asks for. Server, panel and command line use the same ones. */
+/** Checks of the values that users give to a template. Server, panel and command line use the same checks. */
 
 type Value = string | number | boolean;
 
-/** The part of a parameter that decides about its values. */
+/** The fields of a parameter that determine its valid values. */
 export interface ParameterRule {
   readonly key: string;
   readonly document: 'config' | 'dataloader' | 'file' | 'job';
@@ -16,7 +16,7 @@ export interface ParameterRule {
   readonly max: number | null;
 }
 
-/** `missing`: the user gave no value, and there is no default. */
+/** `missing`: the user gave no value, and there is no default. `unknown`: the template has no such parameter. */
 export type ValueProblem =
   | 'missing'
   | 'not_integer'
@@ -34,11 +34,11 @@ export type ReadValue =
 const failed = (problem: ValueProblem): ReadValue => ({ ok: false, problem });
 const read = (value: Value): ReadValue => ({ ok: true, value });
 
-/** Whether a parameter asks for a secret, so that nobody sees or stores its value. */
+/** Whether the value of a parameter is a secret, which must not be shown or stored. */
 export const isSecretParameter = ({ key }: Pick<ParameterRule, 'key'>): boolean =>
   key.split('.').some(isSecretName);
 
-/** Reads the value that a user gave. An empty text counts as none. */
+/** Converts and checks the value that a user gave. Uses the default if the user gave none or an empty text. */
 export function readValue(rule: ParameterRule, given: Value | undefined): ReadValue {
   const isGiven = given !== undefined && String(given).trim() !== '';
   const source = isGiven ? given : rule.default;
@@ -79,7 +79,7 @@ function convert(type: ParameterRule['type'], given: Value): ReadValue {
   }
 }
 
-/** Completes "KEY: ...". */
+/** Returns the message for a problem, to follow "KEY: ". */
 export function problemText(rule: ParameterRule, problem: ValueProblem): string {
   switch (problem) {
     case 'missing':
@@ -101,7 +101,7 @@ export function problemText(rule: ParameterRule, problem: ValueProblem): string 
   }
 }
 
-/** Types of the fields of a submission that a template can ask for. */
+/** The fields of a submission that can be template parameters, with their types. */
 export const jobParameters = {
   gpu_count: 'integer',
   num_nodes: 'integer',
@@ -111,7 +111,7 @@ export const jobParameters = {
   priority: 'integer',
 } as const satisfies Readonly<Record<string, ParameterRule['type']>>;
 
-/** Returns why a parameter is not consistent, with the field that is wrong; null when it is. */
+/** Returns why a parameter is inconsistent, and which of its fields is wrong; null when it is consistent. */
 export function parameterProblem(
   rule: ParameterRule,
 ): { readonly field: keyof ParameterRule; readonly text: string } | null {

@@ -9,7 +9,7 @@ import { Sweep } from './sweep.ts';
 import { jobParameters, parameterProblem } from './template-values.ts';
 import { Line, Name } from './text.ts';
 
-/** A submission with values that are asked for each time. Everything else about its jobs is fixed. */
+/** A template is a stored submission with parameters. Users give values for the parameters; all else is fixed. */
 
 export const TemplateName = Name.describe('Name of the template.');
 
@@ -64,7 +64,7 @@ const Parameters = z
   .max(maxParameters)
   .refine(list => new Set(list.map(({ key }) => key)).size === list.length, 'the same key is given twice');
 
-/** A stored submission. Jobs get their own idempotency key and their own parents. */
+/** The stored submission. It has no idempotency key, parents or inputs, because each job gets its own. */
 const TemplateSubmission = SubmitRequest.refine(
   ({ dry_run: isDryRun, idempotency_key: key, after, inputs }) =>
     !isDryRun && (key ?? after ?? inputs) === undefined,
@@ -92,7 +92,7 @@ export const NewTemplate = z
   });
 export type NewTemplate = z.output<typeof NewTemplate>;
 
-/** Lost updates are prevented with `revision`, because a template has no representation that is a file. */
+/** `revision` prevents lost updates. Configs use an `ETag` instead, but a template has no file whose content could have one. */
 export const ReplacedTemplate = NewTemplate.safeExtend({
   revision: z
     .int()
@@ -150,7 +150,7 @@ export const TemplateSubmit = z
   });
 export type TemplateSubmit = z.output<typeof TemplateSubmit>;
 
-/** Keys that are no parameters of the template are paths in its config. */
+/** A sweep from a template. A key of the sweep is a parameter of the template, or else a path in its config. */
 export const TemplateSweep = TemplateSubmit.safeExtend({ sweep: Sweep }).refine(
   ({ values, sweep }) => sweep.every(({ key }) => !Object.hasOwn(values, key)),
   { path: ['values'], message: 'give a key either one value, or several in sweep' },

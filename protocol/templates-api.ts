@@ -15,7 +15,7 @@ import {
 
 const byTemplate = z.object({ template: TemplateName });
 
-/** Submissions that users save, and fill in for each job. */
+/** Stored submissions with parameters. Users give the values of the parameters for each job. */
 export const templatesApi = {
   list: call({
     method: 'GET',

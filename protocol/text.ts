@@ -3,14 +3,17 @@ import { z } from 'zod';
 
 /** Between emoji, the zero-width joiner forms families and professions. */
 const emojiJoiner = String.raw`(?<=\p{Extended_Pictographic}(?:[\u{1F3FB}-\u{1F3FF}]|\uFE0F)?)\u200D(?=\p{Extended_Pictographic})`;
-/** Behind the virama of an Indian script, a joiner chooses the form of the consonants (RFC 5892, appendix A.1 and A.2). */
+/** After the virama of an Indian script, a joiner selects the form of the consonants (RFC 5892, appendix A.1 and A.2). */
 const indicJoiner = String.raw`(?<=[\u094D\u09CD\u0A4D\u0ACD\u0B4D\u0BCD\u0C4D\u0CCD\u0D4D\u0DCA])[\u200C\u200D]`;
 
 /** Control and format characters, except joiners that are part of a text. */
 const invisible = new RegExp(`(?!${emojiJoiner}|${indicJoiner})[\\p{Cc}\\p{Cf}\\p{Zl}\\p{Zp}]`, 'u');
 const everyInvisible = new RegExp(invisible, 'gu');
 
-/** A single line of text. Line breaks, control and direction characters are refused, because they could disguise it (docs/internals/faults.md S15). */
+/**
+ * A single line of text. Line breaks, control characters and direction characters are refused, because they could
+ * disguise the text (docs/internals/faults.md S15).
+ */
 export const Line = z
   .string()
   .refine(text => !invisible.test(text), 'must not contain line breaks, control or direction characters');
@@ -18,7 +21,10 @@ export const Line = z
 /** Replaces each invisible character by a space, so that text from others is safe to print to a terminal. */
 export const cleanLine = (text: string): string => text.replaceAll(everyInvisible, ' ');
 
-/** Text that a machine reports about itself. Invalid characters are replaced instead of rejected, so that they cannot prevent a registration. */
+/**
+ * Text that a machine reports about itself. Invalid characters are replaced instead of rejected, so that they cannot
+ * prevent a registration.
+ */
 export const CleanLine = z.string().transform(text => cleanLine(text).slice(0, 200));
 
 /** Escapes invisible characters in JSON text, so that terminals do not interpret them. Programs read the same value. */

@@ -7,7 +7,7 @@ import { AttemptView, ShownStatus } from './job.ts';
 export const maxTimelineDays = 366;
 /** Maximum number of bars in a response: about 500 KB of JSON. */
 export const maxTimelineBars = 2_000;
-/** Maximum number of pending jobs with a prediction. Each one simulates the jobs ahead of it. */
+/** Maximum number of pending jobs with a prediction. Each prediction simulates all jobs ahead in the queue. */
 export const maxPredictions = 50;
 
 const TimelineTime = z.iso.datetime({ offset: true, error: 'expected a time, such as 2026-01-31T12:00:00Z' });
@@ -85,7 +85,7 @@ const TimelineWorker = z
   .meta({ id: 'TimelineWorker', description: 'A worker of the timeline.' });
 export type TimelineWorker = z.output<typeof TimelineWorker>;
 
-/** Which worker ran which job, and when. */
+/** The timeline shows when each worker ran each job. */
 export const timelineApi = {
   read: call({
     method: 'GET',

@@ -1,4 +1,4 @@
-/** The addresses that clients of experiment trackers print, and the links in the reports of workers. */
+/** Validates URLs that clients of experiment trackers print, and the links in workers' reports. */
 import { z } from 'zod';
 import { isTracker, RunLink, type Tracker } from './run-link.ts';
 
@@ -6,33 +6,33 @@ import { isTracker, RunLink, type Tracker } from './run-link.ts';
 export const maxRunLinks = 4;
 const maxUrl = 500;
 
-/** The form of a tracker's addresses. Only the listed parts of an address are kept. */
-interface Form {
+/** The form of a tracker's URLs. Only the listed parts of a URL are kept. */
+interface UrlForm {
   readonly path: RegExp;
-  /** Parameters of the query that are kept, if present. All others may be secrets, such as `apiKey` or `write_token`. */
+  /** Query parameters to keep, if present. Other parameters may be secrets, such as `apiKey` or `write_token`. */
   readonly query?: readonly string[];
-  /** Required fragment. Without it, a fragment is dropped. */
+  /** The required fragment. If undefined, any fragment is dropped. */
   readonly hash?: RegExp;
 }
 
 const name = '[^/]{1,200}';
-const forms: Readonly<Record<Tracker, readonly Form[]>> = {
+const forms: Readonly<Record<Tracker, readonly UrlForm[]>> = {
   wandb: [{ path: new RegExp(`^(?:/${name}){2,4}/runs/${name}$`) }],
   swanlab: [{ path: new RegExp(`^(?:/${name}){0,2}/@${name}/${name}/runs/${name}(?:/chart)?$`) }],
   mlflow: [
-    // The open-source server, possibly below a path, and Databricks.
+    // The first form is for the open-source server, possibly below a path. The second form is for Databricks.
     {
       path: new RegExp(`^(?:/${name}){0,4}/?$`),
       hash: /^#\/experiments\/[\w-]{1,64}\/runs\/[\w-]{1,256}$/,
     },
     { path: /^\/ml\/experiments\/[\w-]{1,64}\/runs\/[\w-]{1,256}$/, query: ['o'] },
   ],
-  // A Space of Hugging Face, or a server of one's own.
+  // A Space of Hugging Face, or a self-hosted server.
   trackio: [{ path: new RegExp(`^(?:/spaces/${name}/${name}|/?)$`), query: ['project'] }],
   comet: [{ path: new RegExp(`^/${name}/${name}/[0-9a-zA-Z]{8,64}$`) }],
 };
 
-/** Returns the address of a run without anything that may be secret; null if it is not one of this tracker. */
+/** Returns the URL of a run, without parts that may be secret; null if the text is not a URL of this tracker. */
 export function cleanRunUrl(kind: Tracker, text: string): string | null {
   if (text.length > 2 * maxUrl || !URL.canParse(text)) return null;
   const { protocol, host, pathname, searchParams, hash } = new URL(text);
@@ -51,7 +51,7 @@ export function cleanRunUrl(kind: Tracker, text: string): string | null {
   return url.length > maxUrl ? null : url;
 }
 
-/** Adds links to those of an attempt, without repetitions. Returns the same list when nothing is new. */
+/** Adds new links to those of an attempt, up to `maxRunLinks`. Returns the same list when no link is new. */
 export function addRunLinks(links: readonly RunLink[], added: readonly RunLink[]): readonly RunLink[] {
   const isNew = ({ url }: RunLink, at: number): boolean =>
     !links.some(link => link.url === url) && added.findIndex(link => link.url === url) === at;
@@ -59,7 +59,7 @@ export function addRunLinks(links: readonly RunLink[], added: readonly RunLink[]
   return fresh.length === 0 ? links : [...links, ...fresh];
 }
 
-/** Links in a report. Invalid ones are dropped, because a report must not fail because of them. */
+/** Links in a report. Invalid links are dropped, so that they do not make the report fail. */
 export const ReportedLinks = z
   .unknown()
   .transform((value): readonly RunLink[] | undefined =>

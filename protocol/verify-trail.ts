@@ -12,12 +12,15 @@ interface TrailPart {
 /** Number of rows in a part. The server verifies them within about a second, so no request runs into a timeout. @internal */
 export const rowsInPart = 100_000;
 
-/** A row with such a code reports a loss itself. The rows after it may still break the chain, which is worse. */
+/**
+ * Codes of rows that themselves record a loss. Verification continues after such a row, because a broken chain after it
+ * is a worse result.
+ */
 const reportedLosses: readonly string[] = ['head_lost', 'head_rolled_back', 'rows_lost'];
 
 /**
- * Verifies the audit trail in parts, oldest first, so that people see the progress. Each part continues the chain of the part
- * before it. `newest` is the number of the newest row. Returns null as soon as `verify` does.
+ * Verifies the audit trail in parts, oldest first, so that users see the progress. Each part continues the chain of the
+ * previous part. `newest` is the number of the newest row. Returns null as soon as `verify` returns null.
  */
 export async function verifyTrail<N extends null = null>(
   { from, to }: TrailPart,

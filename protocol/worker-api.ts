@@ -32,7 +32,7 @@ import { ReportedProgram, UpdateOrder } from './worker-update.ts';
 /** Protocol version of this agent and orchestrator. SimpleTuner's published agent sends none and counts as 1. */
 export const protocolVersion = 2;
 
-/** A registration in normal form, whichever spelling the agent used (docs/internals/worker-contract.md, section 1). */
+/** A registration in normal form, for both spellings of agents (docs/internals/worker-contract.md, section 1). */
 export interface Registration {
   readonly capabilities: Capabilities;
   readonly host: string | null;
@@ -43,27 +43,27 @@ export interface Registration {
   readonly protocol: 1 | 2;
   /** Identifies the machine; stays the same across restarts of the agent. */
   readonly instanceId: string | null;
-  /** New at each start of the agent; distinguishes a restart from a reconnection. */
+  /** Different at each start of the agent; distinguishes a restart from a reconnection. */
   readonly startId: string | null;
-  /** Counts registrations since the agent's start; a request that arrives late has a lower number and is ignored. */
+  /** Counts registrations since the agent's start. The server ignores a request with a lower number, because it is late. */
   readonly registrationNo: number | null;
   readonly agentVersion: string | null;
   /** Restricted config keys that the owner allows; null from agents that do not check configs. */
   readonly allowedConfigKeys: readonly string[] | null;
   /** Trainers on the rig; null from agents that do not report them. */
   readonly trainers: readonly { readonly name: string; readonly version: string | null }[] | null;
-  /** Null from agents that do not report it. */
+  /** Outputs that the agent uploads; null from agents that do not report them. */
   readonly outputs: OutputFacts | null;
   /** Dataset versions on the rig, most recently used first; null from agents that cannot fetch data. */
   readonly datasets: readonly string[] | null;
-  /** Null from agents that do not monitor their GPUs. */
+  /** Current problems of the GPUs; null from agents that do not monitor their GPUs. */
   readonly gpuTroubles: readonly GpuTrouble[] | null;
   /** Why the rig takes no job for now; null when it takes jobs. */
   readonly closed: Closed | null;
   /** Whether the agent can train one job together with the agents of other machines. */
   readonly isMultiNode: boolean;
   readonly fetchesInputs: boolean;
-  /** Null from agents that the server cannot update. */
+  /** The agent's own program; null from agents that the server cannot update. */
   readonly program: z.output<typeof ReportedProgram>;
 }
 
@@ -154,7 +154,10 @@ const ResumeJob = z.object({
 
 const CancelOrder = z.object({ job_id: JobId, attempt_id: AttemptId });
 
-/** The machine will be taken away: save, upload the checkpoint, stop the trainer, report `preempted`, and take no other job. */
+/**
+ * The machine will be taken away. The agent saves, uploads the checkpoint, stops the trainer, reports `preempted`, and
+ * takes no other job.
+ */
 const Notice = z.object({
   ends_in_s: z.number().min(0).describe('Seconds until the machine is taken away.'),
   reason: z.string().describe('Why it is taken away.'),
@@ -206,9 +209,7 @@ const ReportedStatus = z
 
 const errorChars = 8_000;
 
-/**
- * Keeps the start, which says what happened, and the end, which says why: the last line of a traceback is the error.
- */
+/** Keeps the start and the end of a long error text, because the last line of a traceback contains the error. */
 const cutMiddle = (text: string): string => `${text.slice(0, 500)}\n...\n${text.slice(505 - errorChars)}`;
 
 export const StatusReport = z.object({
@@ -291,8 +292,8 @@ const HeartbeatReply = z.object({
 export type HeartbeatReply = z.output<typeof HeartbeatReply>;
 
 /**
- * A command on the stream, one JSON object per `data: ` line. The published agent needs `config`, `dataloader` and
- * `upload_endpoint` in every `job_submit`, and fails on a null `upload_token`.
+ * A command on the stream, one JSON object per `data: ` line. SimpleTuner's published agent needs `config`, `dataloader`
+ * and `upload_endpoint` in every `job_submit`, and fails if `upload_token` is null.
  */
 export const WorkerCommand = z.discriminatedUnion('type', [
   z.object({
@@ -351,8 +352,8 @@ export const WorkerCommand = z.discriminatedUnion('type', [
     attempt_id: AttemptId,
   }),
   /**
-   * Requests an action from the trainer in the way that its config defines. `what` is open, because later orchestrators may add
-   * actions.
+   * Requests an action from the trainer in the way that its config defines. `what` may be any word, because later
+   * orchestrators may add actions.
    */
   z.object({
     type: z
@@ -385,14 +386,14 @@ export const WorkerCommand = z.discriminatedUnion('type', [
 export type WorkerCommand = z.output<typeof WorkerCommand>;
 
 const Success = z.object({ success: z.literal(true).describe('Always true.') });
-/** The token identifies the worker; the id may only confirm it. */
+/** The token identifies the worker. The optional id must match the token. */
 const WorkerQuery = z.object({
   worker_id: WorkerId.optional().describe(
     'Id of the worker. The token already identifies it; another id is refused.',
   ),
 });
 
-/** Prefix of join tokens, by which an agent recognises them. */
+/** Prefix of join tokens. It distinguishes them from worker tokens. */
 export const joinTokenPrefix = 'tj_';
 
 const JoinRequest = z.strictObject({
@@ -415,7 +416,7 @@ export type JoinReply = z.output<typeof JoinReply>;
 
 /** Requests from workers to the orchestrator, with the token in `X-Worker-Token`. */
 export const workerApi = {
-  /** Takes a join token instead of a worker token. Repeating it with the same hash returns the same response. */
+  /** Requires a join token instead of a worker token. A repeated request with the same hash gets the same response. */
   join: call({
     method: 'POST',
     path: '/api/join',

@@ -1,14 +1,14 @@
 import { z } from 'zod';
 import { AttemptId, JobId } from './ids.ts';
 
-/** Names a machine: a host name or an IP address without brackets. */
+/** Address of a machine: a host name, or an IP address without brackets. */
 export const NodeAddress = z
   .string()
   .max(253)
   .regex(/^[\w.:%-]+$/);
 const Port = z.int().min(1).max(65_535);
 
-/** The first machine of an attempt on several machines, where the processes of its trainers meet. */
+/** Address of the first machine of an attempt on several machines. All trainer processes of the attempt connect to it. */
 export const Rendezvous = z.object({
   job_id: JobId,
   attempt_id: AttemptId,
@@ -17,7 +17,7 @@ export const Rendezvous = z.object({
 });
 export type Rendezvous = Readonly<z.output<typeof Rendezvous>>;
 
-/** Where other machines of an attempt reach the trainer of this one. */
+/** Address at which the other machines of an attempt reach the trainer on this machine. */
 export const ReadyNode = z.object({
   address: NodeAddress.nullable().describe(
     'Address at which other machines reach this one; null when unknown.',

@@ -1,7 +1,7 @@
-/** The update of a worker as its view shows it, apart from the calls, which the first page of the panel does not need. */
+/** Update of a worker in its view. The calls are in another file, because the panel's first page does not need them. */
 import { z } from 'zod';
 
-/** Why an agent does not replace its own program. The agent knows these; the server adds others. */
+/** Reasons that an agent reports for not replacing its own program. `UpdateRefusal` adds the server's reasons. */
 export const agentBlocks = [
   'off',
   'insecure',

@@ -15,7 +15,7 @@ export const UpdateId = z
   .describe('Id of one update of one worker.');
 export type UpdateId = z.infer<typeof UpdateId>;
 
-/** The program of an agent, as it reports it. An invalid value becomes null, as if the agent knew no updates. */
+/** The program of an agent, as the agent reports it. An invalid value becomes null, as for an agent without updates. */
 export const ReportedProgram = z
   .object({
     name: z
@@ -37,7 +37,7 @@ export const ReportedProgram = z
   .catch(null)
   .describe('Program of the agent; absent from agents that the server cannot update.');
 
-/** A program that the worker has to install. It repeats in every response until the worker has it. */
+/** A program that the worker has to install. Every response repeats the order until the worker has the program. */
 export const UpdateOrder = z.object({
   id: UpdateId,
   version: z.string().max(100).describe('Version of the program.'),

@@ -53,7 +53,7 @@ export type GpuTrouble = Readonly<z.infer<typeof GpuTrouble>>;
 /** For each kind of GPU trouble, whether it prevents dispatch to the worker. */
 export type HoldingBack = Readonly<Record<GpuTroubleKind, boolean>>;
 
-/** Capabilities of a worker, independent of the spelling of its agent. `gpuVramGb`: memory of its smallest GPU in GiB. */
+/** Capabilities of a worker, in normal form. `gpuVramGb` is the memory of its smallest GPU in GiB. */
 export interface Capabilities {
   readonly gpuCount: number;
   readonly gpuName: string | null;
@@ -112,6 +112,7 @@ export const CapabilityFields = {
 
 type CapabilityBody = z.output<z.ZodObject<typeof CapabilityFields>>;
 
+/** Converts both spellings to one. Flat fields take precedence over `gpu_info`. */
 export function capabilitiesFrom(body: CapabilityBody): Capabilities {
   const info = body.gpu_info;
   const nodes = body.nodes ?? 1;

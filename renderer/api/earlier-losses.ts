@@ -34,7 +34,8 @@ const maxKnown = 1_000;
  * losses.
  */
 export function createEarlierLosses({ client, store, after = afterTimeout }: EarlierDeps): EarlierLosses {
-  const readIds = new Set<string>();
+  /** Keys of the attempts that were read. */
+  const readKeys = new Set<string>();
   const waiting = new Map<string, () => Promise<void>>();
   let reading = 0;
 
@@ -48,9 +49,9 @@ export function createEarlierLosses({ client, store, after = afterTimeout }: Ear
     for (const [key, run] of waiting) {
       if (reading >= maxReads) return;
       waiting.delete(key);
-      readIds.add(key);
-      const [oldest] = readIds;
-      if (readIds.size > maxKnown && oldest !== undefined) readIds.delete(oldest);
+      readKeys.add(key);
+      const [oldest] = readKeys;
+      if (readKeys.size > maxKnown && oldest !== undefined) readKeys.delete(oldest);
       reading += 1;
       void run().finally(() => {
         reading -= 1;
@@ -61,9 +62,9 @@ export function createEarlierLosses({ client, store, after = afterTimeout }: Ear
   return {
     register(id, attempt) {
       const key = `${id}/${attempt}`;
-      if (readIds.has(key)) return () => undefined;
+      if (readKeys.has(key)) return () => undefined;
       const cancel = after(minVisibleMs, () => {
-        if (readIds.has(key)) return;
+        if (readKeys.has(key)) return;
         waiting.set(key, () => read(id, attempt));
         startReads();
       });
@@ -76,8 +77,8 @@ export function createEarlierLosses({ client, store, after = afterTimeout }: Ear
 }
 
 /**
- * Returns no points for an attempt that has not started, because their times are relative to its start. Skips gaps in
- * the curve.
+ * Returns the loss points in the server's answer, without gaps. An attempt that has not started has no points, because
+ * point times are relative to the start of the attempt.
  */
 function lossesIn({ attempts }: ReplyOf<typeof metricsApi.read>): readonly LossPoint[] {
   return attempts.flatMap(({ started_at: started, series }) => {

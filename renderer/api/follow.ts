@@ -12,7 +12,7 @@ export interface FollowDeps {
   readonly client: Client;
   readonly baseUrl: string;
   readonly store: FleetStore;
-  /** Tells which calls the signed-in user may make. */
+  /** Returns whether the signed-in user may make a call. */
   readonly may: May;
   readonly openStream: OpenStream;
   /** Called with the signed-in user when that user changes; null when nobody is signed in. */
@@ -95,7 +95,7 @@ export function followFleet(deps: FollowDeps): () => void {
     if (controller.signal.aborted) return undefined;
     if (message.kind === 'frame') return enqueue(message.data);
     if (message.kind === 'open') {
-      // Another tab may have changed the signed-in user in the meantime.
+      // While the stream was down, another tab may have changed the signed-in user.
       if (store.getState().stream.kind === 'stale') void recheckPerson();
       return void read();
     }

@@ -17,16 +17,16 @@ interface ReadFleetDeps {
   readonly onMore: (page: JobsRead) => void;
 }
 
-/** Number of ended jobs that the panel keeps in memory. It reads older ones page by page when they are needed. */
+/** Number of ended jobs that the panel keeps in memory. Pages read older jobs from the server when they need them. */
 const keptJobs = 500;
 const pageSize = 500;
 
-/** Replaces the list of workers when the user may not read it. With an infinite `seq`, it never sets the snapshot's `seq`. */
+/** Used when the user may not read the list of workers. The infinite `seq` never determines the snapshot's `seq`. */
 const noWorkers: ListRead<WorkerView> = { ok: true, rows: [], seq: Number.POSITIVE_INFINITY, next: null };
 
 /**
- * Reads everything that the panel keeps in memory. It reports the first page before it reads the others, because there
- * may be thousands of pending jobs. Returns the first failure, or null on success.
+ * Reads everything that the panel keeps in memory. Calls `onFirst` before it reads the later pages of jobs, because
+ * thousands of jobs may be pending. Returns the first failure; null on success or when aborted.
  */
 export async function readFleet(deps: ReadFleetDeps): Promise<CallFailure | null> {
   const { client, may, signal, onFirst, onMore } = deps;
@@ -48,7 +48,7 @@ export async function readFleet(deps: ReadFleetDeps): Promise<CallFailure | null
     jobs: [...active.rows, ...ended.rows],
     queue: queue.value,
     hasAllEndedJobs: ended.next === null,
-    // The lists were read at different times. Use the oldest one's number, so that no event since then is skipped.
+    // The lists were read at different times. Use the lowest number, so that no event after any read is skipped.
     seq: Math.min(workers.seq, active.seq, ended.seq),
   });
   let { next } = active;

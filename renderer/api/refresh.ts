@@ -5,6 +5,7 @@ import { clockLead, withSamples } from '../state/sparklines.ts';
 import type { FleetState, FleetStore, StreamState } from '../state/stores.ts';
 import { readWorkers } from './read-fleet.ts';
 
+/** Time between the starts of two rounds. A round reads all workers once. */
 const roundMs = 10_000;
 /** Delay after an event, so that related changes are read together. */
 const soonMs = 300;
@@ -37,7 +38,7 @@ interface ListMode {
 }
 
 /**
- * Keeps load and last contact of the workers current, because heartbeats cause no events. While the page is visible, it
+ * Keeps the load and last contact of workers current, because heartbeats cause no events. While the page is visible,
  * reads all workers page by page every ten seconds, and soon after each event. The returned function stops the reads.
  */
 export const refreshWorkers = (options: ReadOptions): (() => void) =>
@@ -108,7 +109,7 @@ interface RoundDeps extends Omit<ReadOptions, 'page'> {
   readonly signal: AbortSignal;
 }
 
-/** Creates the reader of one round after another. A round reads all workers once, in one or several pages. */
+/** Creates the state of the current round. A round reads all workers once, in one or several pages. */
 function createRound({ client, store, signal }: RoundDeps, mode: ListMode) {
   /** Cursor of the next page; null at the start of a round. */
   let cursor: WorkerId | null = null;

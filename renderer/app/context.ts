@@ -35,8 +35,8 @@ export function usePanel(): Panel {
 export const useFleet = <T>(select: (state: FleetState) => T): T => useFleetOf(usePanel().fleet, select);
 
 /**
- * Returns which calls the signed-in user may make. The panel hides forbidden actions and does not request forbidden
- * data.
+ * Returns the function that decides which calls the signed-in user may make. The panel hides forbidden actions and does
+ * not request forbidden data.
  */
 export const useMay = (): May => usePanel().may;
 

@@ -67,8 +67,8 @@ const isPermission = (authority: Authority): authority is CallPermission =>
   permissions.some(each => each === authority);
 
 /**
- * Returns the narrowest permission that allows the call; null when no permission does. A job of another user needs the
- * full permission.
+ * Returns the narrowest permission that allows the call; null when no permission does. For a call on one job, this is
+ * the full permission, because the job may belong to another user.
  */
 function requiredPermission({ authority, own }: Access): Permission | null {
   const limited = permissions.find(each => each === `${authority}.own`);

@@ -1,4 +1,4 @@
-/** Shortcuts of the keyboard. */
+/** Keyboard shortcuts of the panel. */
 import { useEffect } from 'react';
 import { tinykeys } from 'tinykeys';
 import { useLocation } from 'wouter';

@@ -39,8 +39,8 @@ export const JobLink = (props: ThingLinkProps) => (
 );
 
 /**
- * Links to a pool. It names the permission itself, because importing the calls of pools would load them with the first
- * page.
+ * Links to a pool. The permission is written here, because importing `poolsApi` would add its schemas to the first
+ * page's code.
  */
 export const PoolLink = (props: ThingLinkProps) => (
   <ThingLink {...props} call={{ authority: 'admin.pools' }} href={`/pools/${props.id}`} />

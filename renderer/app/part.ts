@@ -7,8 +7,8 @@ export class PartUnavailable extends Error {
 const loadWithinMs = 15_000;
 
 /**
- * Loads a part of the panel that is split off the first page. Throws `PartUnavailable` on any error, and when loading
- * takes longer than `withinMs`.
+ * Loads a part of the panel that is not in the first page's code. Throws `PartUnavailable` on any error, and when
+ * loading takes longer than `withinMs`.
  */
 export async function loadPart<T>(load: () => Promise<T>, withinMs = loadWithinMs): Promise<T> {
   let timer: ReturnType<typeof setTimeout> | undefined;
@@ -25,12 +25,12 @@ export async function loadPart<T>(load: () => Promise<T>, withinMs = loadWithinM
 }
 
 const key = 'trainyard.reloaded';
-/** Minimum time between two automatic reloads, so that the page does not reload forever when that does not help. */
+/** Minimum time between two automatic reloads, so that the page does not reload forever when a reload does not help. */
 const againAfterMs = 30_000;
 
 /**
- * Returns true when the page may reload itself now. Only a reload fetches a failed part again, because browsers cache
- * the failure.
+ * Returns true when the page may reload itself now, and then stores `now` as the time of the reload. Only a reload
+ * fetches a failed part again, because browsers cache the failure.
  */
 export function mayReload(storage: Pick<Storage, 'getItem' | 'setItem'>, now: number): boolean {
   const last = Number(storage.getItem(key) ?? 0);

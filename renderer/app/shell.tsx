@@ -51,7 +51,7 @@ const Palette = lazy(() =>
   loadPart(async () => ({ default: (await import('./palette/index.tsx')).Palette })),
 );
 
-/** Makes the panel an app of this device. Browsers allow that only over HTTPS or on this machine. */
+/** Makes the panel installable as an app. Browsers allow this only over HTTPS or on localhost. */
 const Registration = lazy(() =>
   loadPart(async () => ({ default: (await import('../install/registration.tsx')).Registration })),
 );
@@ -125,7 +125,7 @@ export function Shell() {
   );
 }
 
-/** Topics of the settings share one page, so that its search and its list of topics keep the focus. */
+/** All topics of the settings have the same key, so that changing the topic does not remove the focused element. */
 const toPageKey = (path: string): string => (path.startsWith('/settings/') ? '/settings' : path);
 
 /** Compares jobs. It has no entry in the navigation, because it needs a selection of jobs. */

@@ -2,8 +2,8 @@ import { useEffect, useMemo, useRef, useState } from 'react';
 import { useFleet } from './context.ts';
 
 /**
- * Throttles a value: returns a change at most `delayMs` later. Further changes do not postpone it, because in a busy
- * fleet they never pause.
+ * Throttles a value: returns a change at most `delayMs` later. Further changes do not extend the delay, because a busy
+ * fleet changes without a pause.
  */
 export function useDelayedValue<T>(value: T, delayMs: number): T {
   const [shown, setShown] = useState<{ readonly value: T }>({ value });
@@ -41,7 +41,7 @@ export function useEventReads(
     return () => controller.abort();
   }, []);
   useEffect(() => {
-    // Only unmounting aborts a read: otherwise a slow one would never end while events arrive.
+    // Only unmounting aborts a read. If each new event aborted it, a slow read would never end in a busy fleet.
     if (unmount.current !== null) void due.read(unmount.current.signal);
   }, [due]);
 }

@@ -1,8 +1,8 @@
 import { useEffect, useState } from 'react';
 
 /**
- * Returns the time, and renders again at this interval while the page is visible, and when it becomes visible again. For data
- * of which no event tells, so that a hidden tab sends no requests.
+ * Returns the time in milliseconds since 1970. It is updated at this interval while the page is visible, and when the
+ * page becomes visible again. Use it to poll data that causes no events: a hidden tab then sends no requests.
  */
 export function useVisibleNow(everyMs: number): number {
   const [now, setNow] = useState(Date.now);

@@ -68,7 +68,7 @@ export interface Translator extends FormatLocale {
 export interface LanguageTexts {
   /** Knows only the texts of the first page until `loadAll` has ended. */
   readonly t: Translator;
-  /** Loads the texts of all other pages. Returns the same promise at each call, as React needs it. */
+  /** Loads the texts of all other pages. Returns the same promise at each call, because React's `use` requires that. */
   readonly loadAll: () => Promise<void>;
 }
 
@@ -91,6 +91,7 @@ export async function loadLanguage(
 /** The values of the placeholders in a text. */
 export type Values = Readonly<Record<string, string | number>>;
 
+/** Returns a function that formats these messages, and a function that adds more messages. */
 export function compileTexts<K extends string>(messages: Readonly<Record<K, string>>, locale: string) {
   const texts: I18n = setupI18n().setMessagesCompiler(cachePerMessage(compileMessage));
   const add = (more: Catalog): void => texts.load(locale, { ...more });

@@ -1,14 +1,14 @@
 import type { FormatLocale } from './formats.ts';
 import { compileTexts, type MessageKey, type Translator, type Values } from './index.ts';
 
-/** Translates the texts of a page that has its own catalog, and all other texts. */
+/** Translates the keys of one page's own catalog, and all keys of the common catalog. */
 export interface PageTranslator<K extends string> extends FormatLocale {
   (key: K | MessageKey, values?: Values): string;
 }
 
 /**
- * Returns a translator that also knows the page's own texts. These load with the page, because most users never open
- * it.
+ * Returns a translator that also knows the page's own texts. Those texts load with the page, because most users never
+ * open it.
  */
 export function withPageTexts<K extends string>(
   t: Translator,

@@ -3,10 +3,13 @@ import { pushApi } from '../../protocol/push-api.ts';
 import type { NewSubscription, SubscriptionView } from '../../protocol/push.ts';
 import { currentSubscription } from './subscription.ts';
 
-/** Why this browser cannot get push messages; `possible` when it can, or when only the user's permission is missing. */
+/** Why this browser cannot get push messages. `possible`: it can, or only the user's permission is still missing. */
 export type PushSupport = 'possible' | 'denied' | 'insecure' | 'ios' | 'unsupported';
 
-/** Safari on iPhone and iPad has push messages only in installed apps. An iPad calls itself a Mac with a touch screen. */
+/**
+ * Safari on iPhone and iPad supports push messages only in installed apps. An iPad's user agent names a Mac, but a Mac
+ * has no touch screen.
+ */
 const isIos = (): boolean =>
   /iPhone|iPad/.test(navigator.userAgent) ||
   (navigator.userAgent.includes('Macintosh') && navigator.maxTouchPoints > 1);
@@ -25,7 +28,7 @@ const decode = (text: string): Uint8Array<ArrayBuffer> =>
 export async function subscribeBrowser(serverKey: string): Promise<PushSubscription> {
   const registration = await navigator.serviceWorker.ready;
   const existing = await registration.pushManager.getSubscription();
-  // A subscription for the key of another server, which had this address before, would refuse every message.
+  // The subscription may have the key of another server that had this address before. Such a subscription gets no messages.
   const knownKey = existing?.options.applicationServerKey ?? null;
   if (existing !== null && knownKey !== null && !areEqual(new Uint8Array(knownKey), decode(serverKey)))
     await existing.unsubscribe();
@@ -47,7 +50,7 @@ export function detailsOf(subscription: PushSubscription): Pick<NewSubscription,
     : { endpoint, keys: { p256dh, auth } };
 }
 
-/** Returns the SHA-256 of an endpoint in hex, by which the server names subscriptions. */
+/** Returns the SHA-256 of an endpoint in hex. The server identifies subscriptions by this hash. */
 export async function fingerprintOf(endpoint: string): Promise<string> {
   const hash = await crypto.subtle.digest('SHA-256', new TextEncoder().encode(endpoint));
   return Array.from(new Uint8Array(hash), byte => byte.toString(16).padStart(2, '0')).join('');
@@ -78,7 +81,7 @@ export function browserName(agent: string): string {
   return `${find(browsers, 'Browser')} on ${find(systems, 'another system')}`;
 }
 
-/** Ends the push messages of this browser. Rejects when the server or the browser refuses. */
+/** Ends the push messages of this browser. Rejects when the browser refuses; ignores a refusal of the server. */
 export async function unsubscribeBrowser(client: Client, subscription: SubscriptionView): Promise<void> {
   await client.call(pushApi.unsubscribe, { params: { id: subscription.subscription_id } });
   await (await currentSubscription())?.unsubscribe();

@@ -13,7 +13,7 @@ const { Texts, useTexts } = createPageTexts<InstallKey>(install, {
 });
 
 interface RegistrationProps {
-  /** Shows a message with an action. Importing it here would split the code of the first page. */
+  /** Shows a message with an action. It is a property, because importing it here would split the first page's code. */
   readonly offer: (text: string, label: string, onClick: () => void) => void;
 }
 
@@ -28,7 +28,7 @@ function Registered({ offer }: RegistrationProps) {
   const t = useTexts();
   const { user } = usePanel().person;
   const isLive = useFleet(({ stream }) => stream.kind === 'live');
-  // A server that is live again may have been upgraded meanwhile.
+  // The server may have been upgraded while it was unreachable.
   useEffect(() => {
     if (isLive) void register();
   }, [isLive]);
@@ -52,7 +52,7 @@ function Registered({ offer }: RegistrationProps) {
   return null;
 }
 
-/** Registering again looks for a new version. */
+/** Registers the service worker. Each further call checks for a new version. */
 async function register(): Promise<void> {
   try {
     const registration = await navigator.serviceWorker.register('/service-worker.js', {
@@ -60,6 +60,6 @@ async function register(): Promise<void> {
     });
     await registration.update();
   } catch {
-    // The development server has no service worker, and users can forbid them. The panel works without.
+    // The development server has no service worker, and users can forbid service workers. The panel needs none.
   }
 }

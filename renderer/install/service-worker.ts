@@ -1,13 +1,13 @@
 import type { PushEvent, Scope, WindowClient } from './worker-scope.ts';
 
 /**
- * The service worker of the panel. It shows push messages, and a page of its own while the server is unreachable. It stores
- * only that page: no reply of the API and nothing about the fleet. It imports nothing, because it must be one file.
+ * The service worker of the panel. It shows push messages, and a stored page while the server is unreachable. It stores
+ * only that page and its assets: no API replies and nothing about the fleet. It must be one file, so it imports nothing.
  */
 
 declare const self: Scope;
 
-/** The build replaces this with a hash of the panel, so that each version of the panel has a service worker of its own. */
+/** The build replaces this with a hash of the panel, so that each version of the panel has its own service worker. */
 const build = '__PANEL_BUILD__';
 const prefix = 'trainyard-shell-';
 const shell = prefix + build;
@@ -42,20 +42,20 @@ self.addEventListener('fetch', event => {
   const { request } = event;
   const { origin, pathname } = new URL(request.url);
   if (origin !== self.location.origin || request.method !== 'GET') return;
-  // Downloads are navigations too.
+  // A download from the API is a navigation too. Do not replace it with the stored page.
   if (request.mode === 'navigate' && !/^\/(?:api|agent)\//.test(pathname))
     event.respondWith(openPage(request));
   else if (pathname.startsWith(ownAsset) || pathname === icon)
     event.respondWith(fromShell(request, pathname));
 });
 
-/** Loads a page from the server, so that it is never an old one. */
+/** Loads a page from the server, so that it is never outdated. Returns the stored page if the server is unreachable. */
 async function openPage(request: Request): Promise<Response> {
   const controller = new AbortController();
   const timer = setTimeout(() => controller.abort(), timeoutMs);
   try {
     const response = await fetch(request, { signal: controller.signal });
-    // Proxies answer with these while the server is down.
+    // Proxies answer with 502, 503 or 504 while the server is down.
     if (response.status < 502 || response.status > 504) return response;
   } catch {
     // The server is unreachable.
@@ -72,7 +72,10 @@ async function fromShell(request: Request, path: string): Promise<Response> {
 
 const textOf = (value: unknown): string | null => (typeof value === 'string' && value !== '' ? value : null);
 
-/** Reads a message of the server (main/notify/web-push.ts). Whatever arrives, the browser demands a notification. */
+/**
+ * Parses a message of the server (main/notify/web-push.ts). Uses defaults for an invalid message, because browsers
+ * require a notification for every push message.
+ */
 function readMessage(data: PushEvent['data']) {
   let message: unknown = null;
   try {
@@ -87,7 +90,7 @@ function readMessage(data: PushEvent['data']) {
     title: read('title') ?? 'Trainyard',
     body: read('text') ?? '',
     tag: read('id') ?? 'trainyard',
-    // Only pages of this panel: `//host` would be another one.
+    // Accept only pages of this panel: `//host` would be another site.
     page: page !== null && /^\/(?!\/)/.test(page) ? page : '/',
   };
 }
@@ -103,7 +106,7 @@ self.addEventListener('notificationclick', event => {
   event.waitUntil(openInPanel(textOf(event.notification.data) ?? '/'));
 });
 
-/** Opens a page in the panel that is already open; otherwise in a new window. */
+/** Opens a page in a window of the panel that is already open. Opens a new window when there is none. */
 async function openInPanel(page: string): Promise<void> {
   const [panel] = await self.clients.matchAll({ type: 'window', includeUncontrolled: true });
   if (panel === undefined || !(await showIn(panel, page))) await self.clients.openWindow(page);

@@ -6,8 +6,8 @@ export async function currentSubscription(): Promise<PushSubscription | null> {
 }
 
 /**
- * Ends the push messages of this browser without the server, which removes the subscription when the push service no longer
- * knows it. Never rejects.
+ * Ends the push messages of this browser without a call to the server. The server removes the subscription when the
+ * push service reports that it no longer exists. Never rejects.
  */
 export async function endSubscription(): Promise<void> {
   try {
@@ -22,7 +22,7 @@ const key = 'trainyard.push-user';
 /** Remembers whose messages this browser gets. */
 export const noteSubscriber = (user: string): void => localStorage.setItem(key, user);
 
-/** Ends a subscription that a previous user of this browser has left behind, for example with an expired session. */
+/** Ends the subscription of a previous user of this browser, for example one whose session has expired. */
 export async function endForeignSubscription(user: string): Promise<void> {
   const subscriber = localStorage.getItem(key);
   if (subscriber === null || subscriber === user) return;

@@ -40,7 +40,7 @@ setText('h1', title);
 setText('p', text);
 setText('a', retry);
 
-/** Reloads the page if the server answers. Proxies answer with errors while it is down, so only a success counts. */
+/** Reloads the page if the server answers. While the server is down, proxies answer with errors, so only a success counts. */
 async function reloadIfReachable(): Promise<void> {
   try {
     const response = await fetch('/health/live', { cache: 'no-store', signal: AbortSignal.timeout(pollMs) });

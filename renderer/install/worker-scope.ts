@@ -1,4 +1,4 @@
-/** Types of the global object of a service worker, which the library of types for pages lacks. */
+/** Types for the global object of a service worker. TypeScript's `dom` library lacks them. */
 
 interface Extendable extends Event {
   waitUntil(work: Promise<unknown>): void;

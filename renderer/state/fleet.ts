@@ -21,10 +21,11 @@ export interface Fleet {
   readonly hasAllEndedJobs: boolean;
   /** Events for the list of recent activity, newest first. */
   readonly recent: readonly UiEvent[];
-  /** Number of the last event that is included; -1 before the first snapshot. */
+  /** Number of the last event that the fleet includes; -1 before the first snapshot. */
   readonly seq: number;
 }
 
+/** The lists of a full read. They include all events up to `seq`. */
 export interface Snapshot {
   readonly workers: readonly WorkerView[];
   readonly jobs: readonly JobView[];
@@ -156,10 +157,10 @@ function reportedWorker(event: UiEvent): WorkerId | null {
   return event.kind === 'job' ? (event.worker?.id ?? null) : null;
 }
 
-/** Replaces the workers by the list, for users who receive no events. So the list also adds and removes workers. */
+/** Replaces all workers with those in the list. For users who receive no events, only the list adds and removes workers. */
 export function withListedWorkers(fleet: Fleet, { workers, seq }: WorkersRead): Fleet {
-  const gone = [...fleet.workers.keys()].map(id => [id, null] as const);
-  const changed = new Map<WorkerId, WorkerView | null>(gone);
+  const removals = [...fleet.workers.keys()].map(id => [id, null] as const);
+  const changed = new Map<WorkerId, WorkerView | null>(removals);
   for (const view of workers) {
     if (isSame(view, fleet.workers.get(view.id))) changed.delete(view.id);
     else changed.set(view.id, view);

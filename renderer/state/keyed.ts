@@ -13,6 +13,7 @@ type Chunk<V> = readonly (V | undefined)[];
 /** Entries per chunk. A change copies one chunk and the list of chunks; 50,000 entries have about 200 chunks. */
 const chunkSize = 256;
 
+/** Creates a map with these entries. If a key occurs twice, the last value counts. */
 export function keyed<K, V>(entries: Iterable<readonly [K, V]> = []): Keyed<K, V> {
   const indexes = new Map<K, number>();
   const chunks: V[][] = [];

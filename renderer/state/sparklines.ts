@@ -76,7 +76,7 @@ function dropEverySecond(points: readonly LossPoint[]): Pick<LossSeries, 'gapMs'
   return { gapMs: spanMs / (maxPoints / 2), points: everySecond };
 }
 
-/** Replaces all points of an attempt with the server's stored losses, which already include these points. */
+/** Replaces all points of an attempt with the losses that the server stores, because those include all earlier points. */
 export function withEarlier(
   losses: Losses,
   id: JobId,
@@ -121,8 +121,9 @@ export interface LoadSample {
 
 export type Loads = ReadonlyMap<WorkerId, readonly LoadSample[]>;
 
+/** Samples older than this are dropped. */
 export const keptMs = 5 * 60_000;
-/** Minimum time between two samples. A list that an event causes the panel to read sooner contains no new load. */
+/** Minimum time between two samples. A list that is read sooner, because of an event, contains no new load. */
 const minGapMs = 8_000;
 
 /** Adds the current load of these workers. Drops workers that no longer exist or have no recent load. */
@@ -146,8 +147,8 @@ export function withSamples(
 }
 
 /**
- * Estimates how far the server's clock is ahead of this computer's, in milliseconds; null when no worker has the data
- * for it.
+ * Estimates how far the server's clock is ahead of this computer's, in milliseconds. Returns null when no worker has
+ * sent a heartbeat.
  */
 export function clockLead(workers: Iterable<WorkerView>, now: number): number | null {
   for (const { last_heartbeat: at, last_contact_age_s: age } of workers)

@@ -57,8 +57,8 @@ export interface Preferences {
 const preferencesKey = 'trainyard.preferences';
 
 /**
- * Creates the store of the preferences, which saves them in `storage`. `wanted`: the languages that the browser
- * prefers.
+ * Creates the store of the preferences, which saves them in `storage`. The initial language is the first supported one
+ * in `browserLanguages`.
  */
 export function createPreferences(storage: Storage, browserLanguages: readonly string[]) {
   const store = createStore<Preferences>(() => readPreferences(storage, browserLanguages));

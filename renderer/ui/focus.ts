@@ -2,15 +2,15 @@ import { createContext, useContext, useState } from 'react';
 
 const OpenerContext = createContext<Element | null>(null);
 /**
- * Provides the element that had the focus before the first of several successive dialogs, because buttons of the
- * earlier dialogs no longer exist.
+ * Provides the element to focus after the last of several successive dialogs: the one that had the focus before the
+ * first dialog. The buttons of the earlier dialogs no longer exist then.
  */
 export const OpenerProvider = OpenerContext.Provider;
 
 /**
  * Returns a close handler for overlays. It returns the focus to the element that had it before, or to the page when
- * that element is gone. Without it, an overlay that no button opened would lose the focus. A menu returns the focus
- * before its action runs.
+ * that element is gone. Without this handler, an overlay that no button opened would lose the focus. A menu returns the
+ * focus before its action runs.
  */
 export function useReturnedFocus(): (event: Event) => void {
   const opener = useContext(OpenerContext);

@@ -86,7 +86,7 @@ function OpenMenu({ label, items, button, opened, onClose }: OpenMenuProps) {
     chosen.current?.();
     chosen.current = null;
   };
-  /** Focuses the first item. Radix does so only when it handled the key press itself. */
+  /** Focuses the first item. Radix focuses it only when Radix itself handled the key press. */
   const enter = ({ target, currentTarget }: FocusEvent<HTMLElement>): void => {
     if (target !== currentTarget || wasEntered.current) return;
     wasEntered.current = true;

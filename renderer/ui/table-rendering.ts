@@ -1,4 +1,4 @@
-/** Determines which rows of a table are rendered, and when their cells are. */
+/** Determines which rows of a table are rendered, and when the cells of these rows are rendered. */
 
 /**
  * Number of rows to render beyond the visible ones in the direction of scrolling. In the other direction one row is
@@ -15,8 +15,8 @@ interface Range {
 }
 
 /**
- * Creates a function that returns the indexes of the rows to render. It drops rows behind the direction of scrolling at
- * once, because fast scrolling leaves no time for extra rows.
+ * Creates a function that returns the indexes of the rows to render. It drops rows behind the direction of scrolling
+ * immediately, because fast scrolling leaves no time for extra rows.
  */
 export function createWindow(): (range: Range) => number[] {
   let start = 0;

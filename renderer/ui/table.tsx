@@ -22,7 +22,7 @@ export interface Column<R> {
   readonly hint?: string;
   /** A width for `grid-template-columns`: `minmax(120px, 2fr)`, `90px`, ... */
   readonly width: string;
-  /** The width on a phone, if another one keeps the columns beside it in view. */
+  /** A different width on a phone, so that the neighbouring columns stay in view. */
   readonly phoneWidth?: string;
   readonly cell: (row: R) => ReactNode;
   /** Returns the value by which rows are sorted. Omit it for columns that cannot be sorted. */
@@ -57,10 +57,10 @@ interface TableProps<R> {
   readonly keptId?: string | null;
 }
 
-/** Lets the parent of a table work with the rows as they are shown. */
+/** Gives the parent of a table access to the displayed rows. */
 export interface TableControl<R> {
   readonly rows: readonly R[];
-  /** Lets rows move although the pointer is over the table. */
+  /** Allows rows to move although the pointer is over the table. */
   readonly unfreeze: () => void;
   readonly scrollTo: (index: number) => void;
 }
@@ -163,7 +163,7 @@ interface RowWindowInput<R> {
   readonly opened: string | null;
 }
 
-/** Decides which rows are rendered, and gives the parent control over them. */
+/** Decides which rows are rendered, and sets the parent's `control`. */
 function useRowWindow<R>(
   { idOf, keptId = null, control }: TableProps<R>,
   { shown, scroller, opened }: RowWindowInput<R>,
@@ -323,10 +323,10 @@ function Cells<R>({ row, columns, scheduler }: Pick<RowProps<R>, 'row' | 'column
   );
 }
 
-/** Padding at both ends of a row together, in pixels, as in theme.css. */
+/** Sum of the left and the right padding of a row in theme.css, in pixels. */
 const rowPadding = 24;
 
-/** Returns the grids that the header and all rows share, so that columns align. theme.css uses the one for the screen. */
+/** Returns the grids that the header and all rows share, so that columns align. theme.css chooses the phone grid on phones. */
 function gridOf(columns: readonly Pick<Column<never>, 'width' | 'phoneWidth'>[]): GridStyle {
   const widths = columns.map(({ width }) => width);
   const phoneWidths = columns.map(({ width, phoneWidth = width }) => phoneWidth);

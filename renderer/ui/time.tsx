@@ -21,7 +21,8 @@ export function relative(at: number, now: number, language: string): string {
   return relativeFormat(language).format(Math.trunc(seconds / size), unit);
 }
 
-export const absolute = (at: number, place: FormatLocale): string => absoluteFormat(place).format(at);
+/** Formats a time in milliseconds since 1970, with its date and time zone. */
+export const absolute = (at: number, locale: FormatLocale): string => absoluteFormat(locale).format(at);
 
 /** Returns the current time in milliseconds since 1970, updated at this interval. */
 export function useNow(everyMs = 5_000): number {
@@ -39,7 +40,7 @@ interface TimeProps {
   readonly style?: 'relative' | 'absolute';
   /** Lead of the server's clock over this computer's, in milliseconds, for times that the server measured. */
   readonly leadMs?: number;
-  /** The time is never in the future, so that a clock error must not show it there. */
+  /** True for times that are never in the future. A clock error then cannot show them as future times. */
   readonly isPast?: boolean;
   /** A note below the exact time on hover. */
   readonly note?: string;

@@ -3,7 +3,7 @@ import type { CallFailure } from '../../protocol/client.ts';
 import { detailOf } from '../api/session.ts';
 import type { Translator } from '../i18n/index.ts';
 
-/** Resolves once `ToastRegion` can show messages. The first page loads without its code. */
+/** Resolves once `ToastRegion` can show messages. Its code loads after the first page. */
 const { promise: ready, resolve: noteReady } = Promise.withResolvers<typeof Show>();
 export { noteReady };
 
@@ -20,7 +20,7 @@ export const showFailure = (t: Translator, failure: CallFailure): void =>
 export const showTrouble = (t: Translator, detail: string): void =>
   whenReady(toast => void toast.error(t('error.title'), { description: detail }));
 
-/** Shows a message with an action, until the user chooses it or closes the message. */
+/** Shows a message with an action, until the user chooses the action or closes the message. */
 export const showOffer = (text: string, label: string, onClick: () => void): void =>
   whenReady(
     toast => void toast(text, { id: text, duration: Number.POSITIVE_INFINITY, action: { label, onClick } }),

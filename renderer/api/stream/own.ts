@@ -39,8 +39,8 @@ const maxMissed = 2;
 const graceMs = 5_000;
 
 /**
- * Creates a stream over a connection of its own. It reopens the connection when the server's pings stop, because
- * neither a suspended server nor a lost network closes it.
+ * Creates a function that opens each stream over a separate connection. The stream reconnects when the server's pings
+ * stop, because neither a suspended server nor a lost network closes a connection.
  */
 export const createOwnStream =
   ({ connect, after }: OwnStreamDeps): OpenStream =>
@@ -90,7 +90,10 @@ export const createOwnStream =
     };
   };
 
-/** Returns the time until silence is an error if the frame is a ping. Forwards any other frame and returns null. */
+/**
+ * For a ping, returns the milliseconds of silence after which the connection is dead. Passes any other frame to
+ * `notify` and returns null.
+ */
 function handleFrame(data: string, notify: StreamListener): number | null {
   if (data.startsWith('{"kind":"ping"')) {
     const ping = StreamPing.safeParse(JSON.parse(data));

@@ -1,6 +1,6 @@
 import type { OpenStream, StreamMessage } from './own.ts';
 
-/** Messages from a tab to the hub. The first `here` registers the tab; the following ones are its heartbeats. */
+/** Messages from a tab to the hub. The first `here` registers the tab; each later `here` is a heartbeat. */
 export type TabMessage = { readonly kind: 'here'; readonly url: string } | { readonly kind: 'leave' };
 
 /** Messages from the hub to a tab. `heard` acknowledges a `here`; all others come from the stream. */
@@ -112,7 +112,7 @@ const firstAnswerMs = 5_000;
 
 /**
  * Follows the stream that all tabs of this browser share. A page in the browser's back/forward cache leaves the hub,
- * and joins again when it is shown. When the hub fails, the tab opens a stream of its own.
+ * and joins again when it is shown. When the hub fails, the tab opens its own stream.
  */
 export const sharedStream =
   ({ connect, openOwn, page }: SharedDeps): OpenStream =>

@@ -1,4 +1,4 @@
-/** Texts of the choice of columns in the table of jobs. They load with that table. */
+/** Texts for choosing the columns of the table of jobs. They load with that table. */
 export const columns = {
   'columns.open': 'Columns',
   'columns.title': 'Config values as columns',

@@ -2,7 +2,7 @@ import { activity } from './activity.ts';
 import { overview } from './overview.ts';
 import { shared } from './shared.ts';
 
-/** Texts outside the pages, and of the first page, as ICU messages. The texts of the other pages load later. */
+/** ICU messages of the first page and of the frame around all pages. The texts of the other pages load later. */
 export const firstPage = {
   'app.name': 'Trainyard',
   'app.skip': 'Skip to content',

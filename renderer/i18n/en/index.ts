@@ -6,8 +6,8 @@ import { jobOutputs } from './job-outputs.ts';
 import { settings } from './settings.ts';
 
 /**
- * All texts of the panel but for those of pages with a catalog of their own. The catalogs of the other languages do not
- * compile unless they have exactly the same keys.
+ * All texts of the panel, except those of pages with their own catalog. The catalogs of the other languages compile only
+ * if they have exactly the same keys.
  */
 export const en = {
   ...firstPage,

@@ -37,7 +37,7 @@ export const jobOutputs = {
   'logs.next': 'Attempt {attempt} has started: show its log',
   'logs.row.cut': '… line truncated',
   'logs.row.gone': 'This line was removed to limit the log size.',
-  // The worker's own note follows both texts.
+  // A note from the worker follows each of the next two texts.
   'logs.note.lost': 'Output was lost here:',
   'logs.note.full': 'The log ends here, because it reached its size limit:',
   'logs.chosen': '{count, plural, one {# line selected} other {# lines selected}}',
@@ -116,7 +116,7 @@ export const jobOutputs = {
   'jobs.attempt.wentOn': 'Continued from {checkpoint}',
   'jobs.attempt.wentOnAt': 'Continued from {checkpoint} at step {step, number}',
   'jobs.attempt.anew': 'Started from the beginning: no checkpoint',
-  // `again`: after the checkpoint. `lost`: no checkpoint existed.
+  // `again`: steps after the last checkpoint. `lost`: all steps, because there was no checkpoint.
   'jobs.attempt.again': '{count, plural, one {# step repeated} other {# steps repeated}}',
   'jobs.attempt.lost': '{count, plural, one {# step lost} other {# steps lost}}',
   'files.all': '{count, plural, one {# file} other {# files}}, {size} total',

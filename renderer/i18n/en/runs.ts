@@ -1,4 +1,4 @@
-/** Texts of the comparison and of the editor of a job's name and notes. They load together with these. */
+/** Texts of the page that compares jobs, and of the editor of a job's name and notes. They load with these parts. */
 export const runs = {
   'runs.title': 'Compare jobs',
   'runs.ofGroup': 'Group {group}',

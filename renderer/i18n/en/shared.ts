@@ -1,4 +1,4 @@
-/** Texts that the first page shows too, so they load with it. */
+/** Texts of other pages that the first page also shows, so that they load with the first page. */
 export const shared = {
   'desktop.fleet.save': 'Save',
   'desktop.fleet.token': 'Token',

@@ -13,7 +13,7 @@ type Answer<V> =
   | { readonly ok: true; readonly value: V }
   | { readonly ok: false; readonly failure: CallFailure };
 
-/** Verifies the audit trail only when the user requests it, because that reads every row. */
+/** Verifies the audit trail only when the user requests it, because a verification reads every row. */
 export function ChainBadge() {
   const t = useT();
   const { verdict, percent, verify } = useVerification();
@@ -43,7 +43,7 @@ export function ChainBadge() {
   );
 }
 
-/** `percent` is null unless a verification is in progress. Leaving the page ends it. */
+/** `percent` is null unless a verification is in progress. Leaving the page aborts the verification. */
 function useVerification() {
   const t = useT();
   const { client } = usePanel();
@@ -57,7 +57,7 @@ function useVerification() {
   }, []);
   const verify = async (): Promise<void> => {
     const { signal } = leaving.current;
-    /** Returns null after a failure, which it shows. */
+    /** Returns the value of an answer. Shows the failure and returns null if the call failed. */
     const valueOf = <V,>(answer: Answer<V>): V | null => {
       if (answer.ok) return answer.value;
       if (!signal.aborted) showFailure(t, answer.failure);

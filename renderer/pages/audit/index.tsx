@@ -14,7 +14,7 @@ import { ChainBadge } from './chain-badge.tsx';
 import { Target } from './target.tsx';
 import { Filters, isEmpty, toSearchParams, toQuery, parseFilters, type AuditFilters } from './filters.tsx';
 
-/** The page of the audit trail. Its filters are in the URL, so that a link shows the same rows. */
+/** The audit page. Its filters are in the URL, so that a link shows the same rows. */
 export function AuditPage() {
   const t = useT();
   const { baseUrl } = usePanel();
@@ -102,8 +102,8 @@ const columnsIn = (t: Translator): readonly Column<AuditRow>[] => [
 type AuditRow = ValueOf<typeof auditApi.list>['entries'][number];
 
 const pageSize = 200;
-/** After this pause in typing, the rows are loaded. */
-const typingPauseMs = 250;
+/** Delay between the last change of a filter and the request for rows. */
+const typingDelayMs = 250;
 
 interface LoadedRows {
   readonly rows: readonly AuditRow[];
@@ -131,7 +131,7 @@ function useRows(filters: AuditFilters) {
   );
   useEffect(() => {
     const loading = new AbortController();
-    const timer = setTimeout(() => void load(0, loading.signal), typingPauseMs);
+    const timer = setTimeout(() => void load(0, loading.signal), typingDelayMs);
     return () => {
       clearTimeout(timer);
       loading.abort();

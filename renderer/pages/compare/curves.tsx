@@ -23,13 +23,13 @@ import { useRunT } from './texts.tsx';
 
 interface RunCurvesProps {
   readonly ids: readonly JobId[];
-  /** The jobs as last read. The curves are read again with them. */
+  /** The jobs as last read. Each new array makes the charts read the curves again. */
   readonly runs: readonly Run[];
 }
 
 const names = { workerOf: () => '', attempts: 1 };
 
-/** The curves of several jobs over each other, one chart per metric of their trainers. */
+/** Overlays the curves of several jobs: one chart per metric of their trainers. */
 export function RunCurves({ ids, runs }: RunCurvesProps) {
   const t = useRunT();
   const palette = usePalette();
@@ -39,7 +39,7 @@ export function RunCurves({ ids, runs }: RunCurvesProps) {
     (): View => ({
       ...parseView(params),
       attempts: null,
-      // The list of ids is another array after each read, but the text stays equal.
+      // `ids` is a new array after each read. The memo depends on the text of the ids, which stays equal.
       others: idList.split(',').flatMap(word => JobId.safeParse(word).data ?? []),
     }),
     [params, idList],
@@ -50,7 +50,7 @@ export function RunCurves({ ids, runs }: RunCurvesProps) {
     [setParams],
   );
   const { grid, width } = useWidth();
-  // `useCompared` reads the curves again whenever this object is another one.
+  // `useCompared` reads the curves again whenever this object changes.
   const noCurves = useMemo(() => emptyCurves(runs), [runs]);
   const compared = useCompared(view, noCurves, width);
   const plans = useMemo(

@@ -18,7 +18,7 @@ interface ResultsProps {
   readonly varied: Varied;
 }
 
-/** One row per job: the values that differ, and its result. The title of the best loss sorts by it. */
+/** One row per job: the values that differ, and its result. The header of the best-loss column toggles the sorting. */
 export function Results({ runs, varied: { keys, valueOf } }: ResultsProps) {
   const t = useRunT();
   const now = useNow();

@@ -11,7 +11,7 @@ export interface Run {
   readonly usage?: JobUsage | null;
 }
 
-/** Returns config and dataloader by the paths of their values. */
+/** Flattens config and dataloader into one map from path to value. */
 export const flatConfig = (config: unknown, dataloader: unknown): FlatConfig =>
   new Map([
     ...flatten(config),
@@ -27,7 +27,7 @@ export interface Varied {
 /** Maximum number of keys that are columns. Configs of different trainers differ in nearly all keys. */
 const maxKeys = 40;
 
-/** Returns the keys that a sweep has varied, or else those in which the configs differ. */
+/** Finds the keys whose values differ: in the sweep values if every run is part of a sweep, otherwise in the configs. */
 export function variedKeys(runs: readonly Run[]): Varied {
   const isSweep = runs.length > 0 && runs.every(({ job }) => job.sweep !== null);
   const valuesOf = ({ job, config }: Run): FlatConfig =>
@@ -38,8 +38,8 @@ export function variedKeys(runs: readonly Run[]): Varied {
 }
 
 /**
- * Returns why no value differs: the configs are the same, the user may not see them, or some of them are unknown.
- * Returns null when values differ, and for a single job.
+ * Returns why no value differs. `same`: the configs are equal. `hidden`: the user may not see one of the configs.
+ * `unread`: a config has not been read. Returns null when values differ, and for a single job.
  */
 export function whyNoneDiffers(
   runs: readonly Run[],
@@ -60,7 +60,7 @@ export function onlyDifference(runs: readonly Run[], { keys }: Varied): string |
   return isSweep || runs.every(({ config }) => config !== null) ? key : null;
 }
 
-/** Returns the runs with the best loss first. Those without a loss come last, in their order. */
+/** Returns the runs with the best loss first. Runs without a loss come last, in their original order. */
 export const sortedByBestLoss = (runs: readonly Run[]): readonly Run[] =>
   runs.toSorted((a, b) => lossForOrder(a) - lossForOrder(b));
 
@@ -75,7 +75,7 @@ export function textOfValue(value: unknown): string {
 export interface ParallelAxis {
   readonly title: string;
   readonly ticks: readonly { readonly text: string; readonly at: number }[];
-  /** Null if the job has no value. */
+  /** Null if the job has no value on this axis. */
   readonly positionOf: (run: Run) => number | null;
 }
 
@@ -114,7 +114,7 @@ function lossAxis(runs: readonly Run[], title: string, lossText: (loss: number) 
   };
 }
 
-/** Sorts numbers by size, and before texts. */
+/** Sorts numbers by size and puts them before texts. */
 function compareValues(a: unknown, b: unknown): number {
   if (typeof a === 'number' && typeof b === 'number') return a - b;
   if (typeof a === 'number') return -1;

@@ -19,7 +19,7 @@ interface RunSamplesProps {
   readonly runs: readonly Run[];
 }
 
-/** The samples of the first jobs side by side: a row per prompt, all at the same training step. Renders nothing without samples. */
+/** The samples of the first jobs side by side at one training step, with a row per prompt. Renders nothing without samples. */
 export function RunSamples({ runs }: RunSamplesProps) {
   const isAllowed = useMay()(artifactsApi.samples);
   const pictures = usePictures();
@@ -46,7 +46,7 @@ function Loaded(props: LoadedProps) {
   return read.samples.length === 0 ? null : <Samples {...props} read={read} />;
 }
 
-/** The names of the parameters in the address that belong to this part of the page. */
+/** The URL parameters that this section writes. */
 const ownParams = ['at', 'prompt', 'open'] as const;
 
 function Samples({ jobs, names, isPart, read }: LoadedProps & { readonly read: SamplesRead }) {

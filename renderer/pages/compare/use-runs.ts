@@ -11,12 +11,12 @@ import { flatConfig, type Run } from './runs.ts';
 /** Maximum number of jobs whose curves and configs are compared. */
 export const maxRuns = 8;
 
-/** The jobs that the address names. */
+/** The jobs that the URL selects. */
 export type Selection =
   | { readonly kind: 'jobs'; readonly ids: readonly JobId[] }
   | { readonly kind: 'group'; readonly group: string };
 
-/** Reads `?jobs=a,b` or `?group=name`. Ignores invalid ids, and those after the eighth. */
+/** Reads `?jobs=a,b` or `?group=name`. Ignores invalid ids and all ids after the eighth. */
 export function parseSelection(params: URLSearchParams): Selection {
   const group = params.get('group');
   if (group !== null && group !== '') return { kind: 'group', group };
@@ -27,13 +27,13 @@ export function parseSelection(params: URLSearchParams): Selection {
 interface RunsRead {
   /** Null before the first answer. */
   readonly runs: readonly Run[] | null;
-  /** Number of jobs that the address names and that do not exist, or that the user may not see. */
+  /** Number of jobs in the URL that do not exist or that the user may not see. */
   readonly missing: number;
   readonly failure: CallFailure | null;
 }
 
 const nothingYet: RunsRead = { runs: null, missing: 0, failure: null };
-/** The jobs are read again this long after an event. */
+/** Delay between an event and the next read of the jobs. */
 const delayMs = 3_000;
 /** Maximum number of jobs of a group in the table. */
 const maxInGroup = 256;
@@ -66,19 +66,19 @@ export function useRuns(selection: Selection): RunsRead {
   return read;
 }
 
-/** Returns the runs with the progress that events reported since they were read. */
+/** Returns the runs with the newest job data from the event stream. */
 export function useLiveRuns(runs: readonly Run[]): readonly Run[] {
   const live = useFleet(useShallow(({ fleet }) => runs.map(({ job }) => fleet.jobs.get(job.id))));
   return useMemo(() => runs.map((run, at) => ({ ...run, job: { ...run.job, ...live[at] } })), [runs, live]);
 }
 
-/** Reverses `key`. `useRuns` depends on a text, because the selection is another object at each render. */
+/** Parses the `key` of `useRuns`. The key is a text, because the selection is a new object at each render. */
 const selectionOf = (key: string): Selection =>
   key.startsWith('group:')
     ? { kind: 'group', group: key.slice('group:'.length) }
     : parseSelection(new URLSearchParams({ jobs: key }));
 
-/** Lists leave out what a job used. */
+/** Job lists omit `usage`; single reads include it. */
 type ReadJob = JobView & { readonly usage?: JobUsage | null };
 
 type JobsRead =

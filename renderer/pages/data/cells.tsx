@@ -25,7 +25,7 @@ export const Version = ({ version }: Pick<DatasetView, 'version'>) => (
   </code>
 );
 
-/** Shows which rigs have a version. The title also names those that do not. */
+/** Shows which rigs have a version. The tooltip also names the rigs that do not have the version. */
 export function Rigs({ dataset }: { readonly dataset: DatasetView }) {
   const t = useT();
   const fleet = useFleet(state => state.fleet.workers);

@@ -18,7 +18,7 @@ export interface Dataset {
 /** Returns true when the server can delete the version: no job uses it, and nobody has pinned it. */
 export const isUnused = ({ jobs, pinned }: DatasetView): boolean => jobs === 0 && !pinned;
 
-/** Groups versions into datasets, sorted by their newest versions. `views` start with the newest one. */
+/** Groups versions into datasets, sorted by their newest versions. `views` must be sorted, newest first. */
 export function groupVersions(views: readonly DatasetView[]): readonly Dataset[] {
   const groups = Map.groupBy(views, ({ owner, name }) => JSON.stringify([owner, name]));
   return [...groups].flatMap(([key, versions]) => {
@@ -29,7 +29,7 @@ export function groupVersions(views: readonly DatasetView[]): readonly Dataset[]
 
 function toDataset(key: string, newest: DatasetView, versions: readonly DatasetView[]): Dataset {
   const { name, owner } = newest;
-  // Versions with the same files have the same jobs.
+  // Entries with the same version have the same files and the same jobs, so their jobs count once.
   const jobs = new Map(versions.map(view => [view.version, view.jobs]));
   return {
     key,

@@ -1,20 +1,20 @@
-/** Which rigs have a version of a dataset. */
 import type { DatasetView } from '../../../protocol/datasets-api.ts';
 import type { WorkerId } from '../../../protocol/ids.ts';
 import type { WorkerView } from '../../../protocol/worker.ts';
 import type { Translator } from '../../i18n/index.ts';
 import { sizeText } from '../jobs/figures.ts';
 
-/** Where a version is. */
+/** The rigs that have a version of a dataset. */
 export interface RigsWith {
-  /** Names of the workers that have it; the server names at most 20. */
+  /** Names of the workers that have the version; the server names at most 20. */
   readonly names: readonly string[];
+  /** Number of workers that have the version. */
   readonly count: number;
-  /** Names of the workers that do not have it; null if the server has not named all that do. */
+  /** Names of the workers without the version; null if `names` is incomplete. */
   readonly missing: readonly string[] | null;
 }
 
-/** Returns null for users who may not list workers: the server then names none. */
+/** Returns null if the user may not list workers, because the server then sends no names. */
 export function rigsWith(
   { workers: names, workers_count: count = names?.length ?? 0 }: DatasetView,
   fleet: ReadonlyMap<WorkerId, WorkerView>,
@@ -34,7 +34,7 @@ export function namesText(names: readonly string[], count: number, t: Translator
   return count <= maxNames ? shown : t('data.rigs.more', { names: shown, count: count - maxNames });
 }
 
-/** Says on which rigs a version is, and that the others download it. Null if that is unknown. */
+/** Names the rigs that have a version, with the size that other rigs must download. Returns null if the rigs are unknown. */
 export function placesText(dataset: DatasetView, t: Translator): string | null {
   const { workers: names, workers_count: count = names?.length ?? 0, bytes } = dataset;
   if (names === undefined) return null;

@@ -19,7 +19,7 @@ export interface DatasetsRead {
   readonly reload: () => void;
 }
 
-const settleMs = 1_000;
+const rereadDelayMs = 1_000;
 const allVersions = { all: 'true' } as const;
 
 /**
@@ -43,7 +43,7 @@ export function useDatasets(): DatasetsRead {
     },
     [client],
   );
-  useEventReads(read, settleMs, useReturnCount());
+  useEventReads(read, rereadDelayMs, useReturnCount());
   const datasets = useMemo(() => groupVersions(answer?.datasets ?? []), [answer]);
   return { answer, datasets, failure, reload: useCallback(() => void read(), [read]) };
 }

@@ -41,7 +41,7 @@ export function useDeletion(onDone: () => void): Deletion {
   const t = useT();
   const { client } = usePanel();
   const [question, setQuestion] = useState<Question | null>(null);
-  /** Returns null when nothing was or would be deleted. */
+  /** Shows the reason and returns null when nothing was or would be deleted. */
   const prune = useCallback(
     async (versions: readonly DatasetView[], isDryRun: boolean) => {
       const ids = versions.slice(0, maxVersions).map(({ id }) => id);
@@ -119,7 +119,7 @@ function DeleteDialog({ question, onConfirm, onClose }: DeleteDialogProps) {
   );
 }
 
-/** Names the whole dataset only if all its versions would be deleted; by now, a new job may use one of them. */
+/** Names the whole dataset only if the dry run covers all its versions, because a new job may use one of them by now. */
 function dialogTitle({ request, dryRun: { removed } }: Question, t: Translator): string {
   const count = removed.length;
   if (request.kind === 'old') return t('data.delete.old', { count });

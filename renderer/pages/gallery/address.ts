@@ -4,14 +4,14 @@ import { JobId } from '../../../protocol/ids.ts';
 import type { Unit } from './model.ts';
 
 export interface GalleryView {
-  /** Jobs to compare. The wall shows them as chosen. */
+  /** Jobs to compare. The wall marks these jobs as chosen. */
   readonly jobs: readonly JobId[];
-  /** Whether the page shows the wall, to choose jobs. Without jobs, it always does. */
+  /** True if the page shows the wall, where the user chooses jobs. Always true without jobs. */
   readonly isChoosing: boolean;
   readonly unit: Unit | null;
-  /** Null for the newest. */
+  /** Number of the step or epoch; null for the newest. */
   readonly position: number | null;
-  /** Key of the prompt that the keys act on; null for the first. */
+  /** Key of the prompt that keyboard shortcuts act on; null for the first prompt. */
   readonly prompt: string | null;
   /** The job whose sample fills the window; null for none. */
   readonly open: JobId | null;
@@ -19,7 +19,7 @@ export interface GalleryView {
 
 export interface ViewProps {
   readonly view: GalleryView;
-  /** Shows another view: as a new entry of the history, or in place of the current one. */
+  /** Navigates to another view. `isReplacing` replaces the current history entry instead of adding one. */
   readonly onShow: (view: GalleryView, isReplacing: boolean) => void;
 }
 

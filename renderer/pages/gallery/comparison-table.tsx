@@ -10,18 +10,18 @@ import { positionText, promptText, sampleText, useGalleryT } from './texts.tsx';
 interface ComparisonTableProps {
   readonly jobs: readonly JobId[];
   readonly samples: readonly GallerySample[];
-  /** Names of jobs that may have no samples. */
+  /** Fallback names for jobs without samples. */
   readonly names?: ReadonlyMap<JobId, string>;
   readonly rows: readonly PromptRow[];
   readonly position: number;
   readonly onOpen: (job: JobId, prompt: string) => void;
-  /** Removes a job from the comparison; without it, there is no button for that. */
+  /** Removes a job from the comparison. If absent, the table has no remove buttons. */
   readonly onRemove?: (job: JobId) => void;
   /** Called when a sample gets the focus. */
   readonly onFocus: (job: JobId, prompt: string) => void;
 }
 
-/** A column per job and two rows per prompt: its name, which needs the full width on a phone, and its samples. */
+/** A column per job and two rows per prompt: its text, which needs the full width on a phone, and its samples. */
 export function ComparisonTable(props: ComparisonTableProps) {
   const { jobs, samples, names, rows, position, onOpen, onRemove, onFocus } = props;
   const t = useGalleryT();
@@ -89,7 +89,7 @@ interface CellProps {
   readonly onFocus: () => void;
 }
 
-/** A sample that opens in full screen. A video has its own controls, so only its caption opens it. */
+/** A sample that opens in full screen. A video has its own controls, so only its caption opens the full view. */
 function Cell({ sample, position, onOpen, onFocus }: CellProps) {
   const t = useGalleryT();
   const { frameRef, isNear } = useNear();

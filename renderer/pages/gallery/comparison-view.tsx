@@ -11,7 +11,7 @@ interface ComparisonProps {
   readonly jobs: readonly JobId[];
   readonly read: Pick<SamplesRead, 'samples' | 'more'>;
   readonly shown: ReturnType<typeof useComparison>;
-  /** Names of jobs that are not in memory. */
+  /** Fallback names for jobs without samples. */
   readonly names?: ReadonlyMap<JobId, string>;
   readonly onRemove?: (job: JobId) => void;
 }

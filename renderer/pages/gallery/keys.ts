@@ -4,8 +4,8 @@ import { useEffect, useRef } from 'react';
 const capturesKeys = 'input, select, textarea, video, [role="menu"]';
 
 /**
- * Calls the action of a pressed key, unless the focused element uses the key itself. With `isInDialog`, it listens only
- * while the focus is in a dialog; otherwise only while it is not.
+ * Calls the action of a pressed key, unless the focused element uses the key itself. With `isInDialog`, the hook listens
+ * only while the focus is in a dialog; otherwise, only while the focus is outside dialogs.
  */
 export function useKeys(actions: Readonly<Record<string, () => void>>, isInDialog: boolean): void {
   const newest = useRef(actions);

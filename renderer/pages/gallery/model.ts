@@ -4,7 +4,7 @@ import type { SampleView } from '../../../protocol/artifacts-api.ts';
 import type { JobId } from '../../../protocol/ids.ts';
 import { type Sample, sampleOf } from '../jobs/files/sorting.ts';
 
-/** The key by which samples are compared. Some trainers write only the epoch into the names of samples. */
+/** The unit of a sample's position in the training. Some trainers write only the epoch into the names of samples. */
 export type Unit = 'step' | 'epoch';
 
 export interface GallerySample extends Sample {
@@ -22,17 +22,17 @@ export interface JobGroup {
 
 export interface PromptRow {
   readonly promptKey: string;
-  /** Any sample of the prompt, which names it. */
+  /** A sample of the prompt, for the prompt's text and number. */
   readonly first: SampleView;
   /** The samples of each job in the order of training. */
   readonly byJob: ReadonlyMap<JobId, readonly GallerySample[]>;
 }
 
 export interface Comparison {
-  /** The steps of all samples, in ascending order. */
+  /** The distinct steps or epochs of all samples, in ascending order. */
   readonly positions: readonly number[];
   readonly rows: readonly PromptRow[];
-  /** Number of samples whose names contain no such position. */
+  /** Number of samples whose names contain no position in this unit. */
   readonly unplaced: number;
 }
 
@@ -43,8 +43,8 @@ const toGallerySample = (view: SampleView): GallerySample => ({
 });
 
 /**
- * Adds samples that were read to the known ones, and sorts them newest first. A file that was stored again replaces the
- * older one. Returns the same list when nothing is new.
+ * Merges samples from the server into the known samples, newest first. A file that was uploaded again replaces its older
+ * version. Returns `samples` itself when nothing is new.
  */
 export function mergeSamples(
   samples: readonly GallerySample[],
@@ -104,11 +104,11 @@ export function compareSamples(samples: readonly GallerySample[], unit: Unit): C
 const natural = new Intl.Collator('en', { numeric: true });
 const countOf = ({ at }: GallerySample): number => at?.count ?? 0;
 
-/** Sorts by step. Of two samples of one step, the later upload comes last and is shown: a later attempt has repeated the step. */
+/** Sorts by step. The latest upload of a step comes last, because a later attempt has repeated the step. */
 const byTraining = (a: GallerySample, b: GallerySample): number =>
   countOf(a) - countOf(b) || a.view.order - b.view.order;
 
-/** Returns the index of the position, or of the nearest one before it; the last index when no position is given. */
+/** Returns the index of the last position at or before `position`, or 0. Returns the last index if `position` is null. */
 export function indexOfPosition(positions: readonly number[], position: number | null): number {
   if (position === null) return positions.length - 1;
   return Math.max(
@@ -117,7 +117,7 @@ export function indexOfPosition(positions: readonly number[], position: number |
   );
 }
 
-/** Returns the sample at this position, or the nearest one before it; null when there is none. */
+/** Returns the last sample at or before this position; null if all are later. `samples` must be in the order of training. */
 export const sampleAt = (samples: readonly GallerySample[], position: number): GallerySample | null =>
   samples.findLast(sample => countOf(sample) <= position) ?? null;
 
@@ -131,7 +131,7 @@ export interface Neighbours {
 
 /**
  * Finds the neighbours of a sample among the samples of its job: its prompt at other steps, and other prompts at its
- * step. Samples without a position follow each other by name.
+ * step. Samples without a position are sorted by name.
  */
 export function neighboursOf(sample: GallerySample, samples: readonly GallerySample[]): Neighbours {
   const samplesOfJob = samples.filter(({ view }) => view.job_id === sample.view.job_id);

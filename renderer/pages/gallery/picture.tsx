@@ -9,14 +9,14 @@ import { sampleText, useGalleryT } from './texts.tsx';
 
 /** Larger files are only offered for download, because the browser keeps the whole file in memory. */
 const maxBytes = 256_000_000;
-/** Delay before a thumbnail loads, so that those that scroll past do not. */
-const settleMs = 120;
+/** Delay before a thumbnail loads, so that thumbnails that only scroll past do not load. */
+const loadDelayMs = 120;
 
 interface PictureProps {
   readonly sample: GallerySample;
 }
 
-/** A preview without a text of its own. Videos and large images have a placeholder. */
+/** A preview without alternative text, because the tile has a label. Videos show an icon; large images show nothing. */
 export function Thumbnail({ sample }: PictureProps) {
   const t = useGalleryT();
   const canSee = useMay()(artifactsApi.download);
@@ -37,7 +37,7 @@ export function Thumbnail({ sample }: PictureProps) {
 function useSettled(): boolean {
   const [isSettled, setSettled] = useState(false);
   useEffect(() => {
-    const timer = setTimeout(() => setSettled(true), settleMs);
+    const timer = setTimeout(() => setSettled(true), loadDelayMs);
     return () => clearTimeout(timer);
   }, []);
   return isSettled;
@@ -58,8 +58,8 @@ function LoadedImage({ sample, alt }: LoadedProps) {
 }
 
 /**
- * An image or video of a cell that shows one step after another. The previous image stays until the next one has
- * loaded, so that the cell does not flash while the user moves the slider.
+ * The image or video in a cell whose step changes. The previous image stays until the next one has loaded, so that the
+ * cell does not flash while the user moves the slider.
  */
 export function SteppedPicture({ sample }: PictureProps) {
   const t = useGalleryT();

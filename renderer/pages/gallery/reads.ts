@@ -6,11 +6,11 @@ import { usePanel } from '../../app/context.ts';
 import { type GallerySample, mergeSamples } from './model.ts';
 
 const pageSize = 500;
-/** Maximum number of samples that are loaded without being asked for. */
+/** Maximum number of samples that load automatically. The user can load more. */
 const maxLoaded = 5_000;
-/** Maximum number of pages to read when many samples are new. */
+/** Maximum number of pages per poll when many samples are new. */
 const maxNewPages = 4;
-/** Number of samples to read at first. It is small, because usually few are new. */
+/** Size of the first page of a poll. It is small, because usually few samples are new. */
 const pollSize = 50;
 const pollMs = 5_000;
 
@@ -37,7 +37,7 @@ async function readPage(
 export interface SamplesRead {
   /** Newest first. */
   readonly samples: readonly GallerySample[];
-  /** False until the first samples have been loaded, or there are none. */
+  /** True after the first samples have loaded, or after the server has reported that there are none. */
   readonly isLoaded: boolean;
   readonly failure: CallFailure | null;
   /** Loads older samples; null when there are none, or when they are being loaded. */
@@ -53,14 +53,14 @@ interface SamplesState extends Pick<SamplesRead, 'samples' | 'isLoaded'> {
 const nothingYet: SamplesState = { samples: [], next: null, isLoaded: false };
 
 /**
- * Loads the samples of these jobs, or of all jobs, newest first. The jobs must stay the same between renders. Looks for
- * new samples while the page is visible, because uploads cause no events.
+ * Loads the samples of these jobs, newest first; an empty list means all jobs. The jobs must stay the same between
+ * renders. Polls for new samples while the page is visible, because uploads cause no events.
  */
 export function useSamples(jobs: readonly JobId[]): SamplesRead {
   const { client } = usePanel();
   const [state, setState] = useState(nothingYet);
   const [failure, setFailure] = useState<CallFailure | null>(null);
-  /** The place to load from; null for the newest samples. */
+  /** The start of the load. `cursor` is null for the newest samples. */
   const [start, setStart] = useState<{ readonly cursor: string | null }>({ cursor: null });
   const ids = jobs.join(',');
   useEffect(() => {
@@ -119,7 +119,7 @@ interface WatchDeps {
   readonly onRead: (samples: readonly SampleView[]) => void;
 }
 
-/** Looks for new samples at intervals, while the page is visible. The returned function stops it. */
+/** Polls for new samples while the page is visible. Returns a function that stops the polling. */
 function watchNewest({ read, newest, onRead }: WatchDeps): () => void {
   const controller = new AbortController();
   const { signal } = controller;

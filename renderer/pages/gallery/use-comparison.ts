@@ -11,14 +11,14 @@ import {
   unitsOf,
 } from './model.ts';
 
-/** The URL follows the view after this pause, because browsers limit how often it may change. */
-const addressPauseMs = 250;
+/** Delay before the URL follows the view, because browsers limit how often a page may change its URL. */
+const urlDelayMs = 250;
 
 /** The state of a comparison: its step, the prompt and job that the keys act on, and the sample in full screen. */
 export function useComparison({ view, onShow }: ViewProps, samples: readonly GallerySample[]) {
   const [shownView, setShownView] = useState(view);
   const [focused, setFocused] = useState<JobId | null>(null);
-  useAddress(shownView, view, onShow);
+  useUrlUpdate(shownView, view, onShow);
   const units = useMemo(() => unitsOf(samples), [samples]);
   const unit: Unit = units.find(each => each === shownView.unit) ?? units[0] ?? 'step';
   const comparison = useMemo(() => compareSamples(samples, unit), [samples, unit]);
@@ -59,7 +59,7 @@ export function useComparison({ view, onShow }: ViewProps, samples: readonly Gal
   };
 }
 
-function useAddress(shownView: GalleryView, view: GalleryView, onShow: ViewProps['onShow']): void {
+function useUrlUpdate(shownView: GalleryView, view: GalleryView, onShow: ViewProps['onShow']): void {
   const isSame =
     shownView.position === view.position &&
     shownView.unit === view.unit &&
@@ -67,7 +67,7 @@ function useAddress(shownView: GalleryView, view: GalleryView, onShow: ViewProps
     shownView.open === view.open;
   useEffect(() => {
     if (isSame) return undefined;
-    const timer = setTimeout(() => onShow(shownView, true), addressPauseMs);
+    const timer = setTimeout(() => onShow(shownView, true), urlDelayMs);
     return () => clearTimeout(timer);
   }, [shownView, isSame, onShow]);
 }

@@ -12,7 +12,7 @@ import { tileGap } from './wall-rows.ts';
 interface JobHeadProps {
   readonly group: JobGroup;
   readonly isChosen: boolean;
-  /** No further job can be chosen. */
+  /** True if no further job can be chosen. */
   readonly isFull: boolean;
   readonly onToggle: (job: JobId) => void;
 }
@@ -52,7 +52,7 @@ interface TilesProps {
   readonly onOpen: (sample: GallerySample) => void;
 }
 
-/** One row of tiles. It renders again only when its samples change, because scrolling renders the wall often. */
+/** One row of tiles. The component is memoized, because scrolling renders the wall often. */
 export const Tiles = memo(function Tiles({ row, samples, columns, onOpen }: TilesProps) {
   const t = useGalleryT();
   return (

@@ -1,4 +1,4 @@
-/** Lays out the wall in rows, of which only the visible ones are rendered. */
+/** Lays out the wall in rows, so that only visible rows need to be rendered. */
 import type { GallerySample, JobGroup } from './model.ts';
 
 export type WallRow =
@@ -8,7 +8,7 @@ export type WallRow =
 /** Width of a tile in pixels, without the gap. Tiles grow until they fill the row. */
 const tileWidth = 132;
 export const tileGap = 8;
-/** Height of the heading of a job, and of the name below a tile, in pixels. */
+/** Heights in pixels: the heading of a job, and the name below a tile. */
 const headHeight = 56;
 const nameHeight = 26;
 
@@ -18,7 +18,7 @@ export const columnsIn = (width: number): number =>
 
 export function heightOf(row: WallRow, width: number): number {
   if (row.kind === 'job') return headHeight;
-  // Tiles are square, and each takes its gap with it.
+  // Tiles are square. The height includes the gap below the tile.
   const tileWithGap = Math.floor((width + tileGap) / columnsIn(width));
   return tileWithGap + nameHeight;
 }
@@ -33,7 +33,7 @@ export function wallRows(groups: readonly JobGroup[], columns: number): readonly
   });
 }
 
-/** A tile by its row and its place in the row. */
+/** Indexes of a tile: its row on the wall, and its column in that row. */
 export interface TilePlace {
   readonly row: number;
   readonly column: number;
@@ -45,7 +45,7 @@ export function tileAfterKey(rows: readonly WallRow[], from: TilePlace, key: str
   if (sideways !== undefined) {
     const column = from.column + sideways;
     if (column >= 0 && column < tilesIn(rows, from.row)) return { row: from.row, column };
-    // At the end of a row, go on in the next row.
+    // At the edge of a row, continue in the next or previous row.
     const row = nextRow(rows, from.row, sideways);
     return row === null ? null : { row, column: sideways === 1 ? 0 : tilesIn(rows, row) - 1 };
   }

@@ -94,7 +94,7 @@ interface WallRowsProps {
   readonly onOpen: (sample: GallerySample) => void;
 }
 
-/** The rows of the wall, of which only those near the window are rendered. Arrow keys move from tile to tile. */
+/** The rows of the wall. Only rows near the viewport are rendered. Arrow keys move the focus between tiles. */
 function WallRows({ groups, chosen, onToggle, onOpen }: WallRowsProps) {
   const t = useGalleryT();
   const { ref, width, top } = useBox();
@@ -160,7 +160,7 @@ function WallRows({ groups, chosen, onToggle, onOpen }: WallRowsProps) {
   );
 }
 
-/** Returns the width of the wall, and its distance from the top of the page. */
+/** Returns the width of the wall and its distance from the top of the page, in pixels. */
 function useBox() {
   const ref = useRef<HTMLDivElement>(null);
   const [box, setBox] = useState({ width: 0, top: 0 });

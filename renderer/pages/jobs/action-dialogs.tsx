@@ -16,7 +16,7 @@ export interface ActionToConfirm {
 }
 
 interface ActionDialogProps {
-  readonly asked: ActionToConfirm;
+  readonly action: ActionToConfirm;
   readonly onClose: () => void;
 }
 
@@ -25,7 +25,7 @@ interface JobDialogProps {
   readonly onClose: () => void;
 }
 
-export function ActionDialog({ asked: { act, job }, onClose }: ActionDialogProps) {
+export function ActionDialog({ action: { act, job }, onClose }: ActionDialogProps) {
   switch (act) {
     case 'priority':
       return <PriorityDialog job={job} onClose={onClose} />;
@@ -39,10 +39,10 @@ export function ActionDialog({ asked: { act, job }, onClose }: ActionDialogProps
 }
 
 const ends = {
-  cancel: { row: queueApi.cancel, words: 'jobs.cancel', button: 'jobs.act.cancel' },
-  release: { row: queueApi.release, words: 'jobs.release', button: 'jobs.act.release' },
-  giveUp: { row: queueApi.release, words: 'jobs.giveUp', button: 'jobs.act.giveUp' },
-  delete: { row: queueApi.remove, words: 'jobs.delete', button: 'jobs.act.delete' },
+  cancel: { call: queueApi.cancel, words: 'jobs.cancel', button: 'jobs.act.cancel' },
+  release: { call: queueApi.release, words: 'jobs.release', button: 'jobs.act.release' },
+  giveUp: { call: queueApi.release, words: 'jobs.giveUp', button: 'jobs.act.giveUp' },
+  delete: { call: queueApi.remove, words: 'jobs.delete', button: 'jobs.act.delete' },
 } as const;
 
 function EndDialog({
@@ -52,11 +52,11 @@ function EndDialog({
 }: JobDialogProps & { readonly act: 'cancel' | 'release' | 'delete' }) {
   const t = useT();
   const { client } = usePanel();
-  const { row, words, button } = ends[act === 'release' && job.status === 'cancelling' ? 'giveUp' : act];
+  const { call, words, button } = ends[act === 'release' && job.status === 'cancelling' ? 'giveUp' : act];
   const worker = job.worker_name ?? job.worker_id ?? t('jobs.cancel.nowhere');
   const values = { config: shownName(job), id: job.id, worker };
   const confirm = async (): Promise<void> => {
-    const answer = await client.call(row, { params: { id: job.id } });
+    const answer = await client.call(call, { params: { id: job.id } });
     if (!answer.ok) showFailure(t, answer.failure);
   };
   return (

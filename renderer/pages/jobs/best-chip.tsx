@@ -7,7 +7,7 @@ import { bestOfGroups } from './best.ts';
 
 interface BestChipProps {
   readonly id: JobId;
-  /** Fits below a loss in a table. */
+  /** True for a short text without an icon, which fits below a loss in a table. */
   readonly isShort?: boolean;
 }
 

@@ -5,11 +5,11 @@ import { figure } from './figures.ts';
 
 interface BestLossProps {
   readonly job: JobView;
-  /** Whether a word after the figure says which loss it is. The lowest mean may be above the last loss. */
+  /** True to add a word that names the kind of loss, because the lowest mean may be above the last loss. */
   readonly showsKind?: boolean;
 }
 
-/** The best loss of a job; its title says which loss it is. */
+/** The best loss of a job. Its tooltip explains which kind of loss the figure is. */
 export function BestLoss({ job: { progress }, showsKind = false }: BestLossProps) {
   const t = useT();
   const loss = bestLossOf(progress);

@@ -1,4 +1,4 @@
-/** The best jobs by their loss. */
+/** Finds the jobs with the best loss. */
 import type { JobId } from '../../../protocol/ids.ts';
 import type { JobProgress, JobView } from '../../../protocol/job.ts';
 
@@ -9,12 +9,12 @@ import type { JobProgress, JobView } from '../../../protocol/job.ts';
 export const bestLossOf = (progress: JobProgress | null): number | null =>
   progress?.best_loss ?? progress?.loss ?? null;
 
-/** Whether the best loss is one of the training, and not of an evaluation. The two are not comparable. */
+/** True for a training loss, false for an evaluation loss. Losses of different kinds are not comparable. */
 const isOfTraining = ({ progress }: JobView): boolean => (progress?.best_loss_key ?? 'loss') === 'loss';
 
 /**
- * Returns the job with the best loss; null if fewer than two report one. If at least two have an evaluation loss, only
- * those are compared.
+ * Returns the job with the best loss; null if fewer than two jobs report comparable losses. Compares evaluation losses
+ * if at least two jobs have one, otherwise training losses.
  */
 export function lowestLoss(jobs: Iterable<JobView>): JobId | null {
   const all = [...jobs].flatMap(job => {
@@ -27,7 +27,7 @@ export function lowestLoss(jobs: Iterable<JobView>): JobId | null {
   return compared.reduce((best, each) => (each.loss < best.loss ? each : best)).id;
 }
 
-/** Returns the job with the lowest loss of each group, with the number of jobs in the group. */
+/** Finds the job with the lowest loss in each group. */
 function findBest(jobs: Iterable<JobView>): Best {
   const groups = Map.groupBy(jobs, ({ group }) => group);
   groups.delete(null);
@@ -41,10 +41,10 @@ function findBest(jobs: Iterable<JobView>): Best {
 
 type Jobs = ReadonlyMap<JobId, JobView>;
 
-/** The size of the group, by the id of its best job. */
+/** Maps the best job of each group to the number of jobs in the group. */
 type Best = ReadonlyMap<JobId, number>;
 
-/** Each version of the jobs in memory is a map of its own, so all cells of a table share one result. */
+/** Lets all cells of a table share one result. Every change of the jobs creates a new map, which has no result yet. */
 const bestByVersion = new WeakMap<Jobs, Best>();
 
 export function bestOfGroups(jobs: Jobs): Best {

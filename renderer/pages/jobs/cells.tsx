@@ -88,7 +88,7 @@ export function WhyWaiting({ job }: JobProps) {
   );
 }
 
-/** Returns the job that this one waits for: a parent, or the current job of the only worker that fits. */
+/** Returns the job that a pending job waits for: its parent, or the current job of the only worker that fits. */
 function findAwaited({ wait }: JobView, { jobs, workers }: Fleet): JobView | undefined {
   const { job_id: parent, worker_id: only } = wait?.params ?? {};
   const worker = WorkerId.safeParse(only).data;
@@ -96,7 +96,7 @@ function findAwaited({ wait }: JobView, { jobs, workers }: Fleet): JobView | und
   return id ? jobs.get(id) : undefined;
 }
 
-/** A missing approval comes first, then other jobs, then a paused queue, then the reason that the server gives for this job. */
+/** Prefers these reasons in order: a missing approval, a parent job, a paused queue, and the server's reason for the job. */
 function waitReason(
   job: JobView,
   pausedBy: string | null,
@@ -165,8 +165,8 @@ export function EtaCell({ job: { progress, status } }: JobProps) {
 }
 
 /**
- * Shows the best loss with the course of the latest values, or with a mark for the best job of a group. Shows nothing for
- * a pending job, because the loss of its last attempt says nothing about the next attempt.
+ * Shows the best loss with a sparkline of the latest values, or with a mark for the best job of a group. Shows nothing
+ * for a pending job, because the loss of its last attempt says nothing about the next attempt.
  */
 export function LossCell({ job }: JobProps) {
   if (isWaiting(job.status)) return null;
@@ -174,8 +174,8 @@ export function LossCell({ job }: JobProps) {
   return <Lines first={<BestLoss job={job} />} second={<BestChip id={job.id} isShort />} />;
 }
 
-/** Names of several workers that are not longer fit the column; otherwise it shows the first and counts the others. */
-const fittingNames = 13;
+/** Maximum length of several worker names in the column. Beyond it, the cell shows the first name and counts the others. */
+const maxNamesLength = 13;
 
 export function WorkerCell({ job }: JobProps) {
   const t = useT();
@@ -188,9 +188,11 @@ export function WorkerCell({ job }: JobProps) {
         id !== null && (
           <>
             <WorkerLink id={id} title={names} isDeleted={job.worker_deleted}>
-              {names.length <= fittingNames ? names : (name ?? id)}
+              {names.length <= maxNamesLength ? names : (name ?? id)}
             </WorkerLink>
-            {names.length > fittingNames && others.length > 0 && <span title={names}> +{others.length}</span>}
+            {names.length > maxNamesLength && others.length > 0 && (
+              <span title={names}> +{others.length}</span>
+            )}
           </>
         )
       }

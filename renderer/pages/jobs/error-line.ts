@@ -4,7 +4,7 @@ const errorLine = /^(?:[\w.]*(?:Error|Exception|Interrupt|Exit)\b|(?:fatal|error
 const noise = /^(?:File "|Traceback \(|at \S+ \(|\^+$)|^[^\p{L}]*$/u;
 
 /**
- * Returns the line that states the error. A traceback ends with it, but the trainer may print more lines after that.
+ * Returns the line that states the error. A traceback ends with this line, but the trainer may print more lines later.
  */
 export function lastErrorLine(error: string): string {
   const lines = error.split(/[\r\n]+/).map(line => line.trim());

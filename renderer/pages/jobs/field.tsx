@@ -5,7 +5,7 @@ interface FieldProps {
   readonly hint?: ReactNode;
   /** The error of the current value. */
   readonly error?: string | undefined;
-  /** True when it takes two columns of a grid. */
+  /** True if the field takes two columns of a grid. */
   readonly isWide?: boolean;
   /** Renders the control with the attributes that connect it to its label, hint and error. */
   readonly children: (tied: Tied) => ReactElement;

@@ -9,7 +9,7 @@ const units = [
   ['second', 1],
 ] as const;
 
-/** The narrow units of Japanese are Latin letters, which nobody writes in a sentence. */
+/** The narrow Japanese units are Latin letters, which are unusual in sentences. */
 const unitWidth = (language: string) => (language === 'ja' ? 'short' : 'narrow');
 
 const unitFormats = perLanguage(language => {
@@ -29,7 +29,7 @@ const wholeFormat = perLanguage(language => new Intl.NumberFormat(language));
 const percentFormat = perLanguage(language => new Intl.NumberFormat(language, { style: 'percent' }));
 const clockFormat = perLocale({ timeStyle: 'short' });
 
-/** Rounds an estimated duration in seconds to whole minutes, because estimates are no more exact. At least a minute. */
+/** Rounds an estimated duration in seconds to whole minutes, because estimates are no more exact. Returns at least 60. */
 export const roundEstimate = (seconds: number): number => Math.max(60, 60 * Math.round(seconds / 60));
 
 /** Formats a duration with its two largest units: "2d 3h", "4m 12s". */
@@ -57,14 +57,14 @@ export function ranFor(job: Pick<JobView, 'started_at' | 'completed_at'>, now: n
 export const runTime = (job: JobView, now: number): number | null =>
   isWaiting(job.status) ? null : ranFor(job, now);
 
-/** Formats a loss or similar value with three digits, and very small ones in scientific notation. */
+/** Formats a loss or similar value with three digits. Very small and very large values use scientific notation. */
 export function figure(value: number, language: string): string {
   const size = Math.abs(value);
   const notation = size !== 0 && (size < 0.001 || size >= 1e6) ? 'scientific' : 'standard';
   return figureFormats(language)[notation].format(value);
 }
 
-/** Formats the training speed, per minute when it is slow: "0.02 a second" is hard to read. */
+/** Formats the training speed. Slow speeds are per minute, because "0.02 a second" is hard to read. */
 export function speed(stepsPerSecond: number, t: Translator): string {
   return stepsPerSecond >= 0.5 || stepsPerSecond === 0
     ? t('jobs.speed.second', { rate: figure(stepsPerSecond, t.language) })
@@ -85,7 +85,7 @@ export function progressText(progress: JobView['progress'], t: Translator): stri
 
 export const clock = (at: string, place: FormatLocale): string => clockFormat(place).format(Date.parse(at));
 
-/** Returns the name of the priority, and also its number when it lies between two named ones. */
+/** Returns the name of the priority. Adds the number if the priority lies between two named priorities. */
 export function priorityText(priority: number, t: Translator): string {
   const exact = priorityNames.find(name => priorities[name] === priority);
   if (exact !== undefined) return t(`jobs.priority.${exact}`);

@@ -9,7 +9,7 @@ import './job-about.css';
 import './jobs.css';
 import { JobList, NewJob } from './list/list.tsx';
 
-/** Split off, because it contains the formats of configs and the lists of keys. */
+/** Loaded on demand, because the page contains the config formats and lists of their keys. */
 const SubmitPage = lazy(() =>
   loadPart(async () => ({ default: (await import('./submit/submit.tsx')).SubmitPage })),
 );

@@ -49,8 +49,8 @@ const calls = {
 export const mayActOnJobs = (may: May): boolean => Object.values(calls).some(call => may(call));
 
 /**
- * Returns true when the action is shown in the menu. Actions that the user may not perform are hidden. So are approval
- * of a job that waits for none, and requests that the job's trainer does not support.
+ * Returns true when the action is shown in the menu. The menu hides actions that the user may not perform, approvals
+ * that the job does not need, and requests that its trainer does not support.
  * @internal
  */
 export const isOffered = (act: JobAction, job: JobView, may: May): boolean =>
@@ -91,9 +91,9 @@ type ButtonAction = (typeof buttonActions)[number];
 export const buttonsFor = (job: JobView, may: May): readonly ButtonAction[] =>
   buttonActions.filter(act => isOffered(act, job, may) && unavailableReason(act, job) === null);
 
-/** Performs actions on jobs; available on every page. */
+/** Performs actions on jobs. Components get this object from `useJobActions`. */
 export interface JobActions {
-  /** Returns the items of a menu, without the actions that are shown elsewhere. */
+  /** Returns the menu items for a job. `elsewhere` lists actions that the page already shows outside the menu. */
   readonly menuOf: (job: JobView, elsewhere?: readonly string[]) => readonly MenuItem[];
   readonly perform: (act: JobAction | 'release', job: JobView) => void;
   /** Requests an action from the trainer. Returns the failure, which the caller shows; null for none. */
@@ -104,7 +104,7 @@ const JobActionsContext = createContext<JobActions | null>(null);
 
 export function useJobActions(): JobActions {
   const actions = useContext(JobActionsContext);
-  if (actions === null) throw new Error('there is no JobActionsProvider around this component');
+  if (actions === null) throw new Error('useJobActions needs a JobActionsProvider around the component');
   return actions;
 }
 
@@ -114,14 +114,14 @@ export function JobActionsProvider({ children }: { readonly children: ReactNode 
   const t = useT();
   const panel = usePanel();
   const [, go] = useLocation();
-  const [asked, setAsked] = useState<ActionToConfirm | null>(null);
+  const [toConfirm, setToConfirm] = useState<ActionToConfirm | null>(null);
   const pendingCancels = useRef(new Set<JobId>());
   const actions = useMemo((): JobActions => {
     const { perform, request } = createPerformer({
       t,
       panel,
       go,
-      onConfirm: setAsked,
+      onConfirm: setToConfirm,
       pendingCancels: pendingCancels.current,
     });
     const menuOf: JobActions['menuOf'] = (job, elsewhere = []) =>
@@ -142,7 +142,7 @@ export function JobActionsProvider({ children }: { readonly children: ReactNode 
   return (
     <JobActionsContext value={actions}>
       {children}
-      {asked !== null && <ActionDialog asked={asked} onClose={() => setAsked(null)} />}
+      {toConfirm !== null && <ActionDialog action={toConfirm} onClose={() => setToConfirm(null)} />}
     </JobActionsContext>
   );
 }
@@ -152,7 +152,7 @@ interface PerformerDeps {
   readonly panel: Panel;
   readonly go: (path: string) => void;
   /** Opens the dialog that confirms the action. */
-  readonly onConfirm: (asked: ActionToConfirm) => void;
+  readonly onConfirm: (action: ActionToConfirm) => void;
   /** Jobs whose cancellation can still be undone, so that each has only one toast. */
   readonly pendingCancels: Set<JobId>;
 }
@@ -187,8 +187,8 @@ function createPerformer({
     if (!answer.ok) failed(answer.failure);
     else if (answer.value.job_id !== null) showToast(t('jobs.retried', { id: answer.value.job_id }));
   };
-  const callFor = async (row: typeof queueApi.moveToTop, { id }: JobView): Promise<void> => {
-    const answer = await client.call(row, { params: { id } });
+  const send = async (call: typeof queueApi.moveToTop, { id }: JobView): Promise<void> => {
+    const answer = await client.call(call, { params: { id } });
     if (!answer.ok) failed(answer.failure);
   };
   const request: JobActions['request'] = async (what, { id, worker_name: name, worker_id: worker }) => {
@@ -204,8 +204,8 @@ function createPerformer({
     if (act === 'duplicate') return go(`/jobs/new?from=${job.id}`);
     if (act === 'template') return go(`/jobs/new?from=${job.id}&save`);
     if (act === 'retry') return void retry(job);
-    if (act === 'top') return void callFor(queueApi.moveToTop, job);
-    if (act === 'approve') return void callFor(queueApi.approve, job);
+    if (act === 'top') return void send(queueApi.moveToTop, job);
+    if (act === 'approve') return void send(queueApi.approve, job);
     if (act === 'cancel' && isWaiting(job.status)) return cancelLater(job);
     return onConfirm({ act, job });
   };

@@ -2,7 +2,7 @@ import { Link } from 'wouter';
 import type { JobView } from '../../../protocol/job.ts';
 import { useT } from '../../i18n/index.ts';
 
-/** Group and tags of a job, as links to the list of the jobs that share them; renders nothing without any. */
+/** Shows the group and tags of a job as links to the jobs that share them. Renders nothing if the job has none. */
 export function JobChips({ job: { group, tags } }: { readonly job: Pick<JobView, 'group' | 'tags'> }) {
   const t = useT();
   if (group === null && tags.length === 0) return null;
@@ -27,5 +27,5 @@ export function JobChips({ job: { group, tags } }: { readonly job: Pick<JobView,
   );
 }
 
-/** The address of the list of jobs with a filter. */
+/** Returns the path of the job list with this filter. */
 export const listOf = (search: string): string => `/jobs?q=${encodeURIComponent(search)}`;

@@ -14,8 +14,8 @@ interface LossProps {
 }
 
 /**
- * The latest loss of a running job, with its sparkline. It subscribes to the store itself, so that a new loss
- * re-renders only this cell.
+ * The latest loss of a running job, with its sparkline. The component subscribes to the store itself, so that a new
+ * loss re-renders only this cell.
  */
 export function Loss({ job, instead }: LossProps) {
   const { id, attempt, status, progress } = job;

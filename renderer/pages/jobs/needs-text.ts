@@ -10,7 +10,7 @@ export type Needs = Pick<
 
 const lists = perLanguage(language => new Intl.ListFormat(language, { type: 'unit', style: 'short' }));
 
-/** Lists requirements: "8 GPUs, 80 GB per GPU, gpu_type=h100*". Empty if any worker meets them. */
+/** Lists the requirements: "8 GPUs, 80 GB per GPU, gpu_type=h100*". Returns an empty text if there are none. */
 export function needsText(
   { gpu_count: gpus, num_nodes: nodes, gpu_vram_gb: size, accelerator, worker_labels, target }: Needs,
   t: Translator,

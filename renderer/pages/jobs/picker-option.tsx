@@ -10,7 +10,7 @@ interface PickerOptionProps {
   readonly children: ReactNode;
 }
 
-/** An option of a combobox. It selects on mouse down, because a click would arrive after the field has lost the focus. */
+/** An option of a combobox. Mouse down selects it, because a click would arrive after the field has lost the focus. */
 export function PickerOption({ id, name, isActive, isChosen, onChoose, children }: PickerOptionProps) {
   return (
     <div

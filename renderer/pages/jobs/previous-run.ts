@@ -3,8 +3,8 @@ import type { JobId } from '../../../protocol/ids.ts';
 import type { JobView } from '../../../protocol/job.ts';
 
 /**
- * Returns the job to compare this one with: the job that it retries, or else the newest earlier job of the same name that
- * has started. Jobs of the same sweep do not count, because they have a comparison of their own. Null for none.
+ * Finds the job to compare `job` with: the job that it retries, or else the newest earlier job with the same name. Skips
+ * jobs that never started, and jobs of the same sweep, which has its own comparison. Returns null if there is none.
  */
 export function previousRun(job: JobView, jobs: Iterable<JobView>): JobId | null {
   if (job.retry_of !== null) return job.retry_of;

@@ -2,7 +2,7 @@ import { useT } from '../../i18n/index.ts';
 import { absolute, useNow } from '../../ui/time.tsx';
 import { clock, duration } from './figures.ts';
 
-/** The estimated start of a pending job: the time until then with two units, and the time of day. */
+/** The estimated start of a pending job: the remaining time in two units, and the time of day. */
 export function StartTime({ at }: { readonly at: string }) {
   const t = useT();
   const moment = Date.parse(at);

@@ -30,7 +30,7 @@ export function useCombobox(
     const active = options[at];
     if (move !== undefined && options.length > 0) {
       open();
-      // Without an active option, the arrow up starts at the last one.
+      // Without an active option, the up arrow selects the last option.
       const from = at === -1 && move === -1 ? 0 : at;
       setAt((from + move + options.length) % options.length);
     } else if (event.key === 'Escape' && isOpen) close();
@@ -56,7 +56,7 @@ export function useCombobox(
     },
     list: { id: listId, role: 'listbox', hidden: !isOpen },
     option: (place: number) => ({ id: `${listId}-${place}`, isActive: place === at }),
-    /** Call after the text has changed: the list has other entries then, so none is active. */
+    /** Call this after the text has changed. It deselects the active option, because the list has new entries. */
     rewrite(): void {
       setAt(-1);
       open();

@@ -4,7 +4,7 @@ import type { MessageKey, Translator } from '../../i18n/index.ts';
 import { clock, duration, roundEstimate } from './figures.ts';
 import { type Needs, needsText } from './needs-text.ts';
 
-/** Text keys of the numbers of workers in a state, by the code of the reason that prevents a worker from taking a job. */
+/** Text keys that count workers in a state, by the code of the reason why a worker cannot take the job. */
 const states: Readonly<Record<string, MessageKey>> = {
   busy: 'overview.state.busy',
   settling: 'overview.state.busy',
@@ -19,7 +19,7 @@ const states: Readonly<Record<string, MessageKey>> = {
   offline: 'overview.state.offline',
 };
 
-/** Text keys of the state of a single worker, by the same codes. */
+/** Text keys that name the state of a single worker, by the same codes. */
 const workerStates: Readonly<Record<string, MessageKey>> = {
   busy: 'state.busy',
   settling: 'state.busy',
@@ -33,8 +33,8 @@ const workerStates: Readonly<Record<string, MessageKey>> = {
 };
 
 /**
- * Returns the translated reason why a job is pending; null for a reason that only newer servers report. `needs`: the
- * requirements of the job, where they are known.
+ * Returns the translated reason why a job is pending; null for a reason that only newer servers report. `needs` are the
+ * requirements of the job, or null if the caller does not know them.
  */
 export function waitText(
   { code, params, workers }: JobWait,
@@ -77,7 +77,7 @@ export function waitText(
   }
 }
 
-/** Text keys of the states of a job that another one waits for. */
+/** Text keys of the states of a parent job. */
 const parentStates: Readonly<Record<string, MessageKey>> = {
   pending: 'state.pending',
   blocked: 'state.blocked',
@@ -104,7 +104,7 @@ function afterText(
 
 type Param = JobWait['params'][string];
 
-/** Names the job that another one waits for, with its state and the time that it has left. */
+/** Names a parent job with its state and remaining time. */
 const parentText = ({ name, state, left }: Awaited, t: Translator): string =>
   withState(name, parentStates[state], left, t);
 
@@ -114,7 +114,7 @@ interface Awaited {
   readonly left: Param | undefined;
 }
 
-/** `left`: the time that is left in seconds; undefined if it is unknown. */
+/** Adds a state and the remaining time to a name. `left` is in seconds; undefined if the time is unknown. */
 function withState(name: Param, key: MessageKey | undefined, left: Param | undefined, t: Translator): string {
   if (key === undefined) return String(name);
   if (left === undefined) return t('jobs.wait.parent', { name, state: t(key) });
@@ -122,7 +122,7 @@ function withState(name: Param, key: MessageKey | undefined, left: Param | undef
   return t('jobs.wait.parentLeft', { name, state: t(key), left: time });
 }
 
-/** Names the only worker that meets the requirements, with the time that its job has left. Null if there are several. */
+/** Names the only worker that meets the requirements, with the remaining time of its job. Null if several workers do. */
 function workerText(
   { worker, left_s: left }: JobWait['params'],
   [reason]: JobWait['workers'],
@@ -134,8 +134,8 @@ function workerText(
 }
 
 /**
- * Returns the parameters of a wait with the time that `awaited` has left by now: the parent that the job waits for, or the
- * job of the worker that it waits for.
+ * Replaces the remaining time in the parameters with the current estimate for `awaited`. `awaited` is the parent of the
+ * pending job, or the current job of the only worker that fits. Removes the time if there is no estimate.
  */
 export function withTimeLeft(params: JobWait['params'], awaited: JobView | undefined): JobWait['params'] {
   const { left_s: _outdated, ...others } = params;

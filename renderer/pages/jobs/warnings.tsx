@@ -15,12 +15,12 @@ type List = readonly JobWarning[];
 
 const isAboutConfig = ({ key }: JobWarning): boolean => key !== undefined;
 
-/** Returns warnings about keys of the config, which are known before a worker has the job. */
+/** Returns warnings about config keys. They are known before a worker has the job. */
 export const aboutConfig = (warnings: List): List => warnings.filter(isAboutConfig);
 /** Returns warnings about files that a worker uploads or skips. */
 export const aboutOutputs = (warnings: List): List => warnings.filter(each => !isAboutConfig(each));
 
-/** Shows warnings about a job. A warning without a text here, from a newer server, is shown in the server's words. */
+/** Shows warnings about a job. Unknown warnings, from a newer server, appear in the server's words. */
 export function Warnings({ warnings }: { readonly warnings: List }) {
   const t = useT();
   return warnings.map(warning => {

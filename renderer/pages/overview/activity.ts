@@ -1,4 +1,4 @@
-/** The entries of the list of recent activity, and the sentence for each. */
+/** Builds the entries of the "Recent activity" list, and a sentence for each entry. */
 import { shownName } from '../../../protocol/job-about.ts';
 import type { auditApi } from '../../../protocol/admin-api.ts';
 import type { ValueOf } from '../../../protocol/client.ts';
@@ -7,7 +7,7 @@ import { firstPage } from '../../i18n/en/first-page.ts';
 import type { MessageKey, Translator } from '../../i18n/index.ts';
 
 type Row = ValueOf<typeof auditApi.list>['entries'][number];
-/** The fields of an audit row that are used here. */
+/** The fields of an audit row that this list needs. */
 export type TrailRow = Pick<Row, 'at' | 'event_type' | 'target_type' | 'target_id' | 'details'>;
 
 /** An entry of the list. */
@@ -18,8 +18,8 @@ export interface Activity {
   /** Id of the object; empty when the event concerns the whole fleet. */
   readonly id: string;
   /**
-   * The page to link to, and the name of the object if known; null for no link. A launch is shown on the page of its
-   * pool.
+   * The page to link to, and the name of the object if known; null for no link. A launch links to its pool, because
+   * launches have no page.
    */
   readonly target: {
     readonly kind: 'worker' | 'job' | 'pool';
@@ -31,8 +31,8 @@ export interface Activity {
 }
 
 /**
- * Steps of a start that follow each other within seconds, of which the list names only the last one: the training
- * runs. Uploads of outputs are left out because a training makes hundreds of them.
+ * Events that the list omits. The steps of a start follow each other within seconds, and the list shows only the last
+ * step. Uploads are omitted because a training causes hundreds of them.
  */
 const minorSteps: readonly string[] = [
   'job.dispatched',
@@ -118,7 +118,7 @@ function withPoolNames(all: readonly Activity[]): readonly Activity[] {
   );
 }
 
-/** An event and its audit row are written together, but their timestamps may differ by up to this much. */
+/** Maximum difference between the timestamps of an event and its audit row, which the server writes together. */
 const togetherMs = 1_000;
 
 const isSame = (a: Activity, b: Activity): boolean =>
@@ -129,12 +129,12 @@ export type SentencePart =
   | { readonly kind: 'text'; readonly text: string }
   | { readonly kind: 'target' | 'worker' };
 
-/** Placeholders for the objects while a sentence is formatted. No name contains these private characters. */
+/** Placeholders for links while a sentence is formatted. They are private characters, which no translation contains. */
 const marks = { target: '\u{E000}', worker: '\u{E001}' } as const;
 
 /**
- * Returns the sentence for an entry, in parts. Null when there is no sentence for its type, or when its object is not
- * known. The link to the object is the part `target`, and that to the worker of a job the part `worker`.
+ * Returns the sentence for an entry, in parts. The parts `target` and `worker` are links to the object and to the worker
+ * of a job. Returns null if the type has no sentence, or if the sentence needs an unknown object.
  */
 export function sentenceOf(
   { type, target, worker }: Activity,

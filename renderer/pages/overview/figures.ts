@@ -22,9 +22,9 @@ export type Stats = ValueOf<typeof queueApi.stats>;
 export type Need =
   | { readonly kind: 'silent'; readonly job: JobView }
   | { readonly kind: 'quarantined' | 'duplicate' | 'gpuTrouble'; readonly worker: WorkerView }
-  /** No known worker can run this job, nor `more` similar ones. */
+  /** No known worker can run this job. The same is true for `more` similar jobs. */
   | { readonly kind: 'unsatisfiable'; readonly job: JobView; readonly more: number }
-  /** `count` pending jobs that only this offline worker, or `others` like it, could run. */
+  /** `count` pending jobs need this offline worker, or one of `others` further offline workers. */
   | {
       readonly kind: 'waitsForOffline';
       readonly worker: WorkerView;
@@ -33,8 +33,8 @@ export type Need =
     }
   | { readonly kind: 'approval'; readonly job: JobView }
   /**
-   * A worker that is offline, and that nobody has drained: its connection broke, or it shut down. `at` is the time of
-   * its last contact.
+   * A worker that is offline although nobody has drained it: its connection broke (`offline`), or it shut down. `at` is
+   * the time of its last contact.
    */
   | { readonly kind: 'offline' | 'shutDown'; readonly worker: WorkerView; readonly at: string }
   /** Workers that the server can update. */
@@ -47,11 +47,11 @@ export interface Figures {
   readonly workers: number;
   /** Number of connected workers: all except those that are offline or have never connected. */
   readonly online: number;
-  /** Number of workers in each state; together they equal `workers`. */
+  /** Number of workers in each state. The sum equals `workers`. */
   readonly states: Readonly<Record<FleetState, number>>;
   readonly gpusBusy: number;
   readonly gpus: number;
-  /** Number of pending jobs without those that need approval, as on the pages of jobs and queue. */
+  /** Number of pending jobs that need no approval, as on the pages of jobs and queue. */
   readonly waiting: number;
   /** Submission time of the job that has been pending longest; null when no job is pending. */
   readonly oldestAt: string | null;
@@ -59,7 +59,7 @@ export interface Figures {
   readonly failed: number;
 }
 
-/** States of a worker on the overview. `never`: it was created but has never connected. */
+/** States of a worker on the overview. `never`: the worker was created but has never connected. */
 export const fleetStates = [
   'idle',
   'busy',
@@ -77,7 +77,7 @@ const stateOf = (worker: WorkerView): FleetState =>
 
 const dayMs = 86_400_000;
 
-/** Computes the figures on the tiles. Of the completed and failed jobs, it counts those of the last 24 hours. */
+/** Computes the figures on the tiles. Completed and failed jobs count only if they ended within the last 24 hours. */
 export const computeFigures = (
   workers: Iterable<WorkerView>,
   jobs: ReadonlyMap<JobId, JobView>,
@@ -112,8 +112,8 @@ function workerFigures(workers: Iterable<WorkerView>, jobs: ReadonlyMap<JobId, J
 }
 
 /**
- * Returns the number of GPUs that the current job of a worker uses. These are all GPUs, unless the job has a list of
- * numbers, as in the map of GPUs.
+ * Returns the number of GPUs that the current job of a worker uses. A job without a list of allocated GPUs uses all GPUs
+ * of the worker. The GPU map uses the same rule.
  */
 function usedGpus(
   { current_job_id: id, gpu_count: all }: WorkerView,
@@ -204,12 +204,12 @@ function offlineNeed(worker: WorkerView, now: number): Extract<Need, { readonly 
   return absence !== null && isRecentAbsence(now - Date.parse(absence.at)) ? { ...absence, worker } : null;
 }
 
-/** Minimum interval of the reads. It is long, because the server counts all jobs for each answer. */
+/** Minimum interval between reads. It is long, because the server counts all jobs for each answer. */
 const readDelayMs = 10_000;
 
 /**
- * Returns figures that only the server can compute; null until loaded, and for users without permission. Reads them
- * again after events, and with each new `minute`.
+ * Returns figures that only the server can compute; null until loaded, and for users without permission. Reads the
+ * figures again after events, and whenever `minute` changes.
  */
 export function useStats(minute: number): Stats | null {
   const { client, may } = usePanel();

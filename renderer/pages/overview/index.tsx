@@ -38,7 +38,7 @@ const RunningJobs = lazy(() =>
   loadPart(async () => ({ default: (await import('./running.tsx')).RunningJobs })),
 );
 
-/** The overview page. Each part is shown to users who may read its data. */
+/** The overview page. Each part is visible only to users who may read its data. */
 export function OverviewPage() {
   useFreshWorkers();
   const t = useT();
@@ -82,7 +82,7 @@ export function OverviewPage() {
           </AllTexts>
         </Suspense>
       )}
-      {/* The part below waits too. Otherwise it would move when the picture arrives. */}
+      {/* One boundary for both parts, so that the part below does not move when the fleet picture has loaded. */}
       <Suspense fallback={<section className="card fleet-waiting" aria-busy="true" />}>
         {hasGpus ? (
           <FleetPicture workers={workers} running={seesJobs ? running : noJobs} causes={causes} />
@@ -115,11 +115,11 @@ function NothingRuns() {
   );
 }
 
-/** Returns true once the value has been true, also after it becomes false again. */
-function useSticky(isSo: boolean): boolean {
-  const [wasSo, setWasSo] = useState(isSo);
-  if (isSo && !wasSo) setWasSo(true);
-  return wasSo || isSo;
+/** Returns true as soon as the value has been true, even if the value becomes false again. */
+function useSticky(value: boolean): boolean {
+  const [wasTrue, setWasTrue] = useState(value);
+  if (value && !wasTrue) setWasTrue(true);
+  return wasTrue || value;
 }
 
 /** Describes the last 24 hours. The GPU-hours come from the server, which also counts jobs that are not in memory. */

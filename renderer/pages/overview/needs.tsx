@@ -15,12 +15,12 @@ import { troubleText } from '../workers/texts.ts';
 import { LazyUpdateDialog } from '../workers/update/lazy.tsx';
 import type { Need } from './figures.ts';
 
-/** Number of needs shown at first, the most urgent ones. A button shows the others. */
+/** Number of needs to show initially. A button shows all needs. */
 const shownAtFirst = 12;
 
-/** Lists the needs, most urgent first; renders nothing without any. */
+/** Lists the needs, most urgent first. Renders nothing if there are none. */
 export function Needs({ needs }: { readonly needs: readonly Need[] }) {
-  /** The workers at the time when the dialog was opened. It keeps showing them while they are updated. */
+  /** The workers in the update dialog. The list stays the same during the updates; null while the dialog is closed. */
   const [updating, setUpdating] = useState<readonly WorkerView[] | null>(null);
   return (
     <>
@@ -63,7 +63,7 @@ interface ActProps {
   readonly onUpdate: (workers: readonly WorkerView[]) => void;
 }
 
-/** The action that helps most: a button where one call solves the problem, otherwise a link to the page that does. */
+/** The most useful action: a button if a single call solves the problem, otherwise a link to the right page. */
 function Act({ need, onUpdate }: ActProps) {
   const t = useT();
   const { client, may } = usePanel();
@@ -89,7 +89,7 @@ function Act({ need, onUpdate }: ActProps) {
       </Button>
     );
   }
-  // Needs the same permission as the call that requests updates, which only the dialog loads.
+  // Check `workersApi.update`, because the call that requests updates needs the same permission but loads with the dialog.
   if (need.kind === 'updates' && may(workersApi.update))
     return (
       <Button {...described} onClick={() => onUpdate(need.workers)}>
@@ -165,7 +165,7 @@ function keyOf(need: Need): string {
   return `${need.kind} ${hrefOf(need)} ${group}`;
 }
 
-/** Ids of elements contain no spaces. */
+/** Returns an element id, which must not contain spaces. */
 const idOf = (need: Need): string =>
   `need-${keyOf(need)
     .trim()

@@ -9,13 +9,13 @@ import { Time } from '../../ui/time.tsx';
 import { type Activity, mergeActivity, sentenceOf, type SentencePart, type TrailRow } from './activity.ts';
 
 const maxShown = 15;
-/** Requests more rows than are shown, because rows about users are left out. */
+/** Requests more rows than the list shows, because the list omits rows about users. */
 const newest = { query: { limit: 3 * maxShown } };
 const noRows: readonly TrailRow[] = [];
 
 /**
- * Lists recent activity, newest first: audit rows from before the page was opened, and stream events since. Users who
- * may read only one of the two see only that one.
+ * Lists recent activity, newest first: older audit rows, and stream events since the page was opened. Users who may read
+ * only audit rows or only events see only these.
  */
 export function RecentActivity() {
   const t = useT();
@@ -43,7 +43,7 @@ export function RecentActivity() {
   );
 }
 
-/** A sentence with links, such as "flux-lora started on rig-2". A type without a sentence shows the type itself. */
+/** A sentence with links, such as "flux-lora started on rig-2". Shows the name of the event type if it has no sentence. */
 function Sentence({ activity }: { readonly activity: Activity }) {
   const t = useT();
   const parts = sentenceOf(activity, t);

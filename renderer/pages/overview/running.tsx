@@ -13,7 +13,7 @@ interface RunningJobsProps {
   readonly title: 'overview.running' | 'fleet.others';
 }
 
-/** Running jobs, each with progress, time left and loss. */
+/** Running jobs, each with progress, remaining time and loss. */
 export function RunningJobs({ jobs, title }: RunningJobsProps) {
   const t = useT();
   return (

@@ -23,7 +23,7 @@ type Shown =
   | { readonly kind: 'pause' | 'remove'; readonly pool: PoolView }
   | { readonly kind: 'test'; readonly pool: PoolView; readonly launch: LaunchView };
 
-/** The actions of pools, and the dialog that one of them has opened. */
+/** Returns the actions on pools, and the dialog of the action in progress, which the caller must render. */
 export function usePoolActions(): { readonly actions: PoolActions; readonly dialog: ReactNode } {
   const t = usePoolT();
   const { client } = usePanel();
@@ -66,7 +66,7 @@ export function usePoolActions(): { readonly actions: PoolActions; readonly dial
   return { actions, dialog };
 }
 
-/** Returns the menu items of a pool: the actions that have no button of their own. */
+/** Returns the items of a pool's menu. */
 export function menuOf(pool: PoolView, actions: PoolActions, t: PoolTranslator): readonly MenuItem[] {
   const { pool_id: id, paused, open } = pool;
   const resumes = resumeActOf(pool);

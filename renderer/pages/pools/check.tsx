@@ -9,7 +9,7 @@ import { Button } from '../../ui/button.tsx';
 import { Icon } from '../../ui/icon.tsx';
 import { usePoolT } from './texts.tsx';
 
-/** An engine may take this long to answer. */
+/** Timeout of a check, because an engine may take up to two minutes to answer. */
 const timeoutMs = 130_000;
 
 interface CheckState {
@@ -22,11 +22,11 @@ const checking: CheckState = { answer: null, failure: null, isChecking: true };
 
 interface CheckProps {
   readonly id: PoolId;
-  /** Offers to take the name of a queue. */
+  /** Called when the user chooses a queue. If absent, the table has no buttons. */
   readonly onUse?: (queue: string) => void;
 }
 
-/** Checks the engine when it is rendered, and shows its queues with their limits. */
+/** Checks the engine of a pool on the first render, and shows its queues with their limits. */
 export function CheckResult({ id, onUse }: CheckProps) {
   const t = usePoolT();
   const { client } = usePanel();

@@ -8,7 +8,7 @@ export type EngineKind = EngineSettings['kind'];
 type FieldName = Extract<PoolKey, `pools.field.${string}`> extends `pools.field.${infer Name}` ? Name : never;
 type HintName = Extract<PoolKey, `pools.hint.${string}`> extends `pools.hint.${infer Name}` ? Name : never;
 
-/** A field of the form. `optional`: an empty one means null. */
+/** A field of the form. An empty field with `isOptional` means null. */
 export interface FieldSpec {
   readonly name: FieldName;
   readonly kind: 'text' | 'number' | 'hours' | 'labels' | 'list' | 'lines';
@@ -81,7 +81,7 @@ export const advancedFields: readonly FieldSpec[] = [
 
 const settingFields = [...machineFields, ...limitFields, ...advancedFields];
 
-/** A pool as it is typed. */
+/** The contents of the form, as typed text. */
 export interface Draft {
   readonly kind: EngineKind;
   readonly values: Readonly<Record<string, string>>;
@@ -96,9 +96,9 @@ export interface HoursDraft {
   readonly days: readonly Weekday[];
 }
 
-/** Returns a draft with the defaults of the server's schema. `zone`: the time zone of the browser. */
+/** Returns a draft with the defaults of the server's schema. `zone` is the time zone of the browser. */
 export function emptyDraft(zone: string): Draft {
-  // The schema requires a name and an engine, which the draft does not take over.
+  // The schema requires a name and an engine, so pass placeholders and drop them again.
   const {
     name: _name,
     engine: _engine,
@@ -149,14 +149,14 @@ export interface FieldError {
   readonly name: ErrorName;
   readonly values?: Readonly<Record<string, string | number>>;
 }
-/** By the names of the fields; those of the hours are `from`, `to`, `zone` and `days`. */
+/** Errors by the names of the fields. The fields for hours are `from`, `to`, `zone` and `days`. */
 export type FieldErrors = Readonly<Record<string, FieldError>>;
 
 export type Checked =
   | { readonly ok: true; readonly body: NewPool }
   | { readonly ok: false; readonly errors: FieldErrors };
 
-/** Checks the draft by the schema of the server. */
+/** Converts the draft to a request, and checks it with the server's schema. */
 export function checkDraft({ kind, values, hours }: Draft): Checked {
   const errors: Record<string, FieldError> = {};
   const read = (fields: readonly FieldSpec[]) =>

@@ -23,7 +23,7 @@ import { HoursFields } from './hours-fields.tsx';
 import { usePoolT } from './texts.tsx';
 
 interface PoolFormProps {
-  /** Null for a new one. */
+  /** The pool to change; null for a new pool. */
   readonly pool: PoolView | null;
 }
 
@@ -121,7 +121,7 @@ interface EngineFieldsProps extends PartProps, PoolFormProps {
 }
 
 const kinds = ['slurm', 'kubernetes', 'command'] as const;
-/** The field that names a queue. */
+/** The form field that contains the name of a queue, by engine. */
 const queueFields = { slurm: 'partition', kubernetes: 'queue', command: null } as const;
 
 function EngineFields({ draft, errors, put, pool, onKind }: EngineFieldsProps) {
@@ -161,7 +161,7 @@ function EngineFields({ draft, errors, put, pool, onKind }: EngineFieldsProps) {
   );
 }
 
-/** Settings that most pools leave as they are. It opens when one of them is wrong. */
+/** Settings that most pools leave unchanged. The section opens automatically when one of them has an error. */
 function Advanced(parts: PartProps) {
   const t = usePoolT();
   const [isOpen, setOpen] = useState(false);

@@ -10,7 +10,7 @@ interface HoursFieldsProps {
   readonly onChange: (hours: HoursDraft) => void;
 }
 
-/** Fields for the hours in which the pool orders machines: always, or some hours on some days. */
+/** Fields for the hours in which the pool orders machines: always, or certain hours on certain days. */
 export function HoursFields({ hours, errors, onChange }: HoursFieldsProps) {
   const t = usePoolT();
   const change = (part: Partial<HoursDraft>): void => onChange({ ...hours, ...part });

@@ -14,14 +14,14 @@ import { daysText } from './pool-facts.ts';
 import { PoolTexts, usePoolT } from './texts.tsx';
 import { type PoolsRead, useLaunches, usePools } from './use-pools.ts';
 
-/** Lists the pools and their launches: the ordered machines, the reasons for them, and their cost. */
+/** Lists the pools with their launches, limits and costs. */
 export const PoolsPage = () => (
   <PoolTexts>
     <PoolRoutes />
   </PoolTexts>
 );
 
-/** Shows the list of pools, the form of a new pool, or the page of one pool. */
+/** Shows the list of pools, the form for a new pool, or the page of one pool. */
 function PoolRoutes() {
   const { id, act } = useParams<{ readonly id?: string; readonly act?: string }>();
   const read = usePools();
@@ -85,7 +85,7 @@ function BackLink() {
 
 interface PoolRouteProps {
   readonly id: string;
-  /** `edit` shows the form of the pool, and `check` also its check. Null shows only its details. */
+  /** `edit` shows the form. `check` shows the details with a check of the engine. Null shows only the details. */
   readonly act: string | null;
   readonly read: PoolsRead;
 }

@@ -3,12 +3,12 @@ import type { IconName } from '../../ui/icon.tsx';
 
 export type PhaseName = 'ordering' | 'queue' | 'joining' | 'work';
 
-/** A part of the life of a launch. */
+/** A phase of a launch, between its order and its end. */
 export interface Phase {
   readonly name: PhaseName;
-  /** Null when the launch has not reached it. */
+  /** Duration of the phase; null if the launch has not reached this phase, or if its start is unknown. */
   readonly seconds: number | null;
-  /** `failed`: the launch ended in it, without success. */
+  /** `failed`: the launch ended in this phase, without success. */
   readonly state: 'ahead' | 'now' | 'done' | 'failed';
 }
 
@@ -18,7 +18,7 @@ export const isOpen = ({ state }: Pick<LaunchView, 'state'>): boolean => state !
 export const isTroubled = ({ outcome }: Pick<LaunchView, 'outcome'>): boolean =>
   outcome !== null && !harmlessOutcomes.has(outcome);
 
-/** Returns the duration of each part. `now` in milliseconds since 1970, by the server's clock. */
+/** Returns the phases of a launch in order. `now` is in milliseconds since 1970, by the server's clock. */
 export function phasesOf(launch: LaunchView, now: number): readonly Phase[] {
   const ended = launch.ended_at;
   const starts: readonly (readonly [PhaseName, string | null])[] = [
@@ -27,7 +27,7 @@ export function phasesOf(launch: LaunchView, now: number): readonly Phase[] {
     ['joining', launch.started_at],
     ['work', launch.joined_at],
   ];
-  // An engine may report the start before it confirms the order.
+  // Use the last known time, because an engine may report the start before it confirms the order.
   const last = starts.findLastIndex(([, at]) => at !== null);
   return starts.map(([name, at], index) => {
     if (index > last) return { name, seconds: null, state: 'ahead' };
@@ -42,13 +42,13 @@ function stateOfLast(launch: LaunchView): Phase['state'] {
   return isTroubled(launch) ? 'failed' : 'done';
 }
 
-/** The clock of an engine may differ from that of the server. */
+/** Returns 0 for a negative difference, because the clock of an engine may differ from the server's clock. */
 const secondsBetween = (from: number, to: number): number => Math.max(0, (to - from) / 1_000);
 
-/** Returns the weight of a phase in its strip. The square root keeps seconds visible beside hours. */
+/** Returns the relative width of a phase. The square root keeps phases of seconds visible next to phases of hours. */
 export const weightOf = ({ seconds }: Phase): number => Math.max(1, Math.sqrt(seconds ?? 0));
 
-/** Open launches first, then the newest. */
+/** Sorts open launches before ended launches, and newer launches before older launches. */
 export const inOrder = (launches: readonly LaunchView[]): readonly LaunchView[] =>
   launches.toSorted(
     (a, b) => Number(isOpen(b)) - Number(isOpen(a)) || Date.parse(b.ordered_at) - Date.parse(a.ordered_at),
@@ -65,7 +65,7 @@ const icons = {
   ended: 'completed',
 } as const satisfies Readonly<Record<LaunchView['state'], IconName>>;
 
-/** The icon and the colour of a launch; names of states of jobs. */
+/** Returns the name of a job state, whose icon and colour the launch uses. */
 export function iconOf(
   launch: Pick<LaunchView, 'state' | 'outcome'>,
 ): (typeof icons)[LaunchView['state']] | 'failed' | 'cancelled' {
@@ -74,9 +74,9 @@ export function iconOf(
   return icons[launch.state];
 }
 
-/** Why a test did not pass; null when it passed or has not ended. */
+/** Returns why a test failed; null if the test passed or has not ended. */
 export function failureOfTest(launch: LaunchView): Exclude<LaunchView['outcome'], null> | null {
   if (launch.outcome === null || (launch.outcome === 'finished' && launch.joined_at !== null)) return null;
-  // A worker that left before the server saw it has not joined.
+  // The launch finished, but its worker never connected to the server.
   return launch.outcome === 'finished' ? 'never_joined' : launch.outcome;
 }

@@ -15,7 +15,7 @@ import { type PoolTranslator, usePoolT } from './texts.tsx';
 
 interface LaunchesProps {
   readonly launches: readonly LaunchView[];
-  /** Id of the heading. */
+  /** Element id of the heading. */
   readonly labelledBy: string;
 }
 
@@ -47,7 +47,7 @@ export function Launches({ launches, labelledBy }: LaunchesProps) {
   );
 }
 
-/** Moves to the next or previous launch on the page, as in a table, also to those of another pool. */
+/** Moves the focus to the next or previous launch on the page, also between pools. Uses the same keys as tables. */
 function moveFocus(event: KeyboardEvent): void {
   const step = { ArrowDown: 1, j: 1, ArrowUp: -1, k: -1 }[event.key];
   const rows = [...document.querySelectorAll<HTMLElement>('#content .launch')];
@@ -104,7 +104,7 @@ function Launch({ launch, index, onEnd }: LaunchProps) {
   );
 }
 
-/** A launch has a worker from the beginning; it is gone after the end. */
+/** Links to the worker only while it exists: after it has joined, and before the launch has ended. */
 function WorkerName({ launch }: { readonly launch: LaunchView }) {
   const { worker_id: id, worker_name: name, joined_at: joined } = launch;
   if (!isOpen(launch) || joined === null) return <strong translate="no">{name}</strong>;
@@ -151,7 +151,7 @@ function LaunchFacts({ launch }: { readonly launch: LaunchView }) {
   );
 }
 
-/** Why it waits, in the panel's language and in the engine's own words. */
+/** Shows why a launch waits, in the language of the panel and in the words of the engine. */
 function WaitingReason({ launch: { reason, expected_start: start } }: { readonly launch: LaunchView }) {
   const t = usePoolT();
   if (reason === null && start === null) return null;
@@ -171,13 +171,13 @@ function WaitingReason({ launch: { reason, expected_start: start } }: { readonly
   );
 }
 
-/** The server's time, every second while something runs. */
+/** Returns the server's time in ms since 1970. Updates every second while the launch runs, otherwise every minute. */
 function useServerNow(isRunning: boolean): number {
   const lead = useFleet(state => state.clockLeadMs);
   return useNow(isRunning ? 1_000 : 60_000) + lead;
 }
 
-/** Draws the durations of the phases in proportion. */
+/** Draws the phases of a launch as a strip, with widths by duration. */
 export function PhaseStrip({ launch }: { readonly launch: LaunchView }) {
   const t = usePoolT();
   const phases = phasesOf(launch, useServerNow(isOpen(launch)));

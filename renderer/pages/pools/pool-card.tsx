@@ -24,14 +24,14 @@ interface PoolCardProps extends PoolProps {
   readonly refreshes: number;
 }
 
-/** More are on the page of the pool. */
+/** Maximum number of launches on a card. The page of the pool shows more. */
 const maxShown = 3;
 
 /** A pool in the list, with its newest launches. */
 export function PoolCard({ pool, actions, refreshes }: PoolCardProps) {
   const t = usePoolT();
   const id = useId();
-  // One more than shown, to know whether there are others.
+  // Read one more launch than the card shows, to detect further launches.
   const launches = useLaunches(pool.pool_id, maxShown + 1, refreshes);
   return (
     <section className="card pool" aria-labelledby={id}>
@@ -56,7 +56,7 @@ export function PoolCard({ pool, actions, refreshes }: PoolCardProps) {
   );
 }
 
-/** Name, state and actions. */
+/** The head of a pool: its name (`children`), state and actions. */
 export function PoolHead({ pool, actions, children }: PoolProps & { readonly children: ReactNode }) {
   const t = usePoolT();
   const state = stateOf(pool);
@@ -92,7 +92,7 @@ export function PoolHead({ pool, actions, children }: PoolProps & { readonly chi
   );
 }
 
-/** The reasons why the pool orders nothing: who paused it and why, since when the engine is silent, and what it refused. */
+/** The reasons why the pool orders no machines: a pause, an unreachable engine, or machines that the engine refused. */
 export function PoolNotices({ pool: { paused, unreachable, impossible } }: { readonly pool: PoolView }) {
   const t = usePoolT();
   return (
@@ -153,7 +153,7 @@ function meterText({ used, max }: Meter, t: PoolTranslator): string {
   return t('pools.meter.of', { used: figure.format(used), max: figure.format(max) });
 }
 
-/** Engine and cost. */
+/** The engine of a pool, its open launches, GPU-hours and cost. */
 export function PoolFigures({ pool: { engine, open, usage } }: { readonly pool: PoolView }) {
   const t = usePoolT();
   const figure = figureFormat(t.language);

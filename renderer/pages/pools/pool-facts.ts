@@ -11,7 +11,7 @@ export type PoolState =
   | 'refused'
   | 'ready';
 
-/** The present state of the pool. Reasons why it orders nothing come first. */
+/** Returns the current state of the pool. Reasons that prevent all orders have precedence. */
 export function stateOf({ paused, unreachable, open, usage, settings, impossible }: PoolView): PoolState {
   if (paused !== null) return 'paused';
   if (unreachable !== null) return 'unreachable';
@@ -23,7 +23,7 @@ export function stateOf({ paused, unreachable, open, usage, settings, impossible
   return impossible.length > 0 ? 'refused' : 'ready';
 }
 
-/** The icon and the colour of a state; names of states of workers and jobs. */
+/** The names of worker and job states whose icons and colours the states of pools use. */
 export const stateIcons = {
   paused: 'draining',
   unreachable: 'failed',
@@ -35,7 +35,7 @@ export const stateIcons = {
   ready: 'idle',
 } as const satisfies Readonly<Record<PoolState, IconName>>;
 
-/** "Try again" instead of "Resume" when there is something to try. */
+/** Returns the label of the resume button; null if there is nothing to resume. "Try again" follows a failure of the engine. */
 export const resumeActOf = ({ paused, impossible }: PoolView): 'resume' | 'tryAgain' | null => {
   if (paused !== null) return paused.by === 'system' ? 'tryAgain' : 'resume';
   return impossible.length > 0 ? 'tryAgain' : null;
@@ -54,13 +54,13 @@ export const metersOf = ({ open, usage, settings }: PoolView): readonly Meter[] 
   { name: 'budget', used: usage.gpu_hours_today, max: settings.gpu_hours_per_day },
 ];
 
-/** 0 to 100; null without a limit. A limit of 0 is always reached. */
+/** Returns 0 to 100; null without a limit. A limit of 0 is always reached. */
 export function percentOf({ used, max }: Meter): number | null {
   if (max === null) return null;
   return max === 0 ? 100 : Math.min(100, (used / max) * 100);
 }
 
-/** Partition, queue or folder, in the words of the engine; null for the default. */
+/** Returns the partition, queue, namespace or programs folder of an engine; null for the default of the engine. */
 export function queueOf(engine: EngineSettings): string | null {
   switch (engine.kind) {
     case 'slurm':
@@ -76,14 +76,14 @@ const weekdays = ['mon', 'tue', 'wed', 'thu', 'fri', 'sat', 'sun'] as const;
 export type Weekday = (typeof weekdays)[number];
 export const allDays: readonly Weekday[] = weekdays;
 
-/** The short name of a day in a language. */
+/** Returns the short name of a weekday in a language. */
 export function dayName(day: Weekday, language: string): string {
   // The first of January 2024 was a Monday.
   const date = Date.UTC(2024, 0, 1 + weekdays.indexOf(day));
   return new Intl.DateTimeFormat(language, { weekday: 'short', timeZone: 'UTC' }).format(date);
 }
 
-/** The days of the hours, "Mon, Tue"; null for every day. */
+/** Returns the days as text, such as "Mon, Tue"; null for every day. */
 export function daysText({ days }: Hours, language: string): string | null {
   if (days === undefined || days.length === weekdays.length) return null;
   const names = weekdays.filter(day => days.includes(day)).map(day => dayName(day, language));

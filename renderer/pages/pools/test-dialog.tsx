@@ -10,7 +10,7 @@ import { failureOfTest, iconOf, isOpen } from './launch-facts.ts';
 import { launchStateText, PhaseStrip } from './launches.tsx';
 import { type PoolTranslator, usePoolT } from './texts.tsx';
 
-/** Interval at which the dialog reads the test. A test takes seconds, and its phases are shown in seconds. */
+/** Interval between reads. It is short, because a test takes seconds and the dialog shows its phases in seconds. */
 const pollMs = 1_000;
 
 interface TestDialogProps {
@@ -48,7 +48,7 @@ export function TestDialog({ name, startedLaunch, onAgain, onClose }: TestDialog
   );
 }
 
-/** Reads the launch at an interval. A failed read is repeated at the next. */
+/** Reads the launch at intervals until it has ended. Ignores failed reads, because the next read follows soon. */
 function useFollowed(launch: LaunchView, onLaunch: (launch: LaunchView) => void): void {
   const { client } = usePanel();
   const id = launch.launch_id;

@@ -7,26 +7,26 @@ import { useFleet, useLoaded } from '../../app/context.ts';
 import { useDelayedValue } from '../../app/use-event-reads.ts';
 import { inOrder } from './launch-facts.ts';
 
-/** GPU time and the reachability of engines change without events. */
+/** Interval between reads, because GPU time and the reachability of engines change without events. */
 const refreshMs = 10_000;
-/** Many events in a short time cause one read. */
-const settleMs = 300;
+/** Delay before a read, so that many events in a short time cause only one read. */
+const rereadDelayMs = 300;
 
 /**
- * Returns a text that changes when the data must be read again: after an event of the pool, or of any pool if `id` is
- * null, when the stream has returned, and after an own change.
+ * Returns a text that changes when the data must be read again. It changes after events of the pool, user actions,
+ * reconnects and refreshes. If `id` is null, events of all pools count.
  */
 function useVersion(id: PoolId | null, refreshes: number): string {
   const seq = useFleet(({ fleet: { poolSeqs } }) =>
     id === null ? Math.max(0, ...poolSeqs.values()) : (poolSeqs.get(id) ?? 0),
   );
   const isLive = useFleet(({ stream }) => stream.kind === 'live');
-  // Users who may not read the stream get no event of their own changes.
+  // Users who may not read the event stream receive no events, not even for their own changes.
   const acted = useFleet(state => state.acted);
-  return useDelayedValue(`${refreshes} ${isLive} ${acted} ${seq}`, settleMs);
+  return useDelayedValue(`${refreshes} ${isLive} ${acted} ${seq}`, rereadDelayMs);
 }
 
-/** Counts up at an interval while the page is visible. */
+/** Returns a counter that increases at intervals while the page is visible, and when it becomes visible. */
 function useRefreshes(): number {
   const [count, setCount] = useState(0);
   useEffect(() => {
@@ -57,7 +57,7 @@ export function usePools(): PoolsRead {
   return { pools: value?.pools ?? null, failure, reload, refreshes };
 }
 
-/** The launches of a pool, open ones first; null before the first answer. */
+/** Returns the newest launches of a pool, open launches first; null before the first answer. */
 export function useLaunches(id: PoolId, limit: number, refreshes: number): readonly LaunchView[] | null {
   const input = useMemo(() => ({ params: { id }, query: { limit } }), [id, limit]);
   const { value } = useLoaded(poolsApi.launches, input, useVersion(id, refreshes));

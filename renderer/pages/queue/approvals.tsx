@@ -10,10 +10,10 @@ import { Time } from '../../ui/time.tsx';
 import { useJobActions } from '../jobs/job-actions.tsx';
 import { waitsForApproval } from './order.ts';
 
-/** Maximum number of jobs to list; the jobs page lists all of them. */
+/** Maximum number of jobs to list. The heading then links to the jobs page, which lists all. */
 const maxShown = 20;
 
-/** Lists jobs that wait for approval, oldest first; renders nothing without any. */
+/** Lists jobs that wait for approval, oldest first. Renders nothing if there are none. */
 export function Approvals() {
   const t = useT();
   const { perform } = useJobActions();

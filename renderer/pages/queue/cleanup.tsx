@@ -16,7 +16,7 @@ const maxDays = 365;
 interface Found {
   readonly days: number;
   readonly count: number;
-  /** True when there are more old jobs than were counted. */
+  /** True if not all jobs were read, so that there may be more old jobs. */
   readonly isMore: boolean;
 }
 
@@ -79,7 +79,7 @@ export function Cleanup() {
 
 const maxPages = 20;
 
-/** Counts old jobs. No call counts them, so this reads up to 10,000 jobs. */
+/** Counts old jobs. Reads up to 10,000 jobs, because the server has no call that counts them. */
 async function countOld(client: Client, days: number): Promise<Found | CallFailure> {
   const now = Date.now();
   let count = 0;

@@ -7,7 +7,7 @@ import { useQueueT } from './texts.ts';
 import { useEdgeScroll } from './use-edge-scroll.ts';
 import type { MoveControl } from './use-moving.ts';
 
-/** A pointer that moves less than this has clicked. */
+/** A pointer movement of at most this many pixels is a click. */
 const clickPx = 4;
 
 interface DragAreaProps {
@@ -16,7 +16,7 @@ interface DragAreaProps {
   readonly children: ReactNode;
 }
 
-/** Lets the user drag the rows of the table in it by their grips. A click on a grip does the same as Space. */
+/** Makes the rows of the table inside draggable by their grips. A click on a grip has the same effect as Space. */
 export function DragArea({ control, rowOf, children }: DragAreaProps) {
   const { moving } = control;
   const box = useRef<HTMLDivElement>(null);
@@ -31,7 +31,7 @@ export function DragArea({ control, rowOf, children }: DragAreaProps) {
     control.pointTo(Math.round((pointerY.current - body.getBoundingClientRect().top) / rowHeight));
   };
   useEdgeScroll({ isOn: isDragged, box, pointer: pointerY, onScroll: pointToGap });
-  // The list moves the row within the page, and the buttons of the bar disappear; both lose the focus.
+  // Restore the focus on the grip. The focus is lost when the list moves the row, or when the buttons of the bar disappear.
   const { ended } = control;
   useEffect(() => {
     if (ended?.by !== 'keys' || !isFocusLost()) return;
@@ -45,7 +45,7 @@ export function DragArea({ control, rowOf, children }: DragAreaProps) {
       pressed.current = null;
       newest.current.cancel();
     };
-    // Listen in the capture phase, before the grip, which has the focus and handles the key itself.
+    // Listen in the capture phase, because the focused grip also handles Escape.
     addEventListener('keydown', onKeyDown, true);
     return () => removeEventListener('keydown', onKeyDown, true);
   }, []);
@@ -54,7 +54,7 @@ export function DragArea({ control, rowOf, children }: DragAreaProps) {
     const grip = target instanceof Element ? target.closest<HTMLElement>('[data-grip]') : null;
     const row = grip === null ? undefined : rowOf(grip.dataset['grip'] ?? '');
     if (row === undefined || button !== 0) return;
-    // The area keeps the pointer, because the grip leaves the page when its row scrolls out of view.
+    // Capture the pointer on the area, because the grip is removed from the page when its row scrolls out of view.
     box.current?.setPointerCapture(pointerId);
     pressed.current = { row, x: clientX, y: clientY, pointerId };
   };
@@ -62,7 +62,7 @@ export function DragArea({ control, rowOf, children }: DragAreaProps) {
     const from = pressed.current;
     if (from === null || from.pointerId !== pointerId) return;
     pointerY.current = clientY;
-    // Not `isDragged`, because several events can arrive before the next render.
+    // Do not use `isDragged`, because several events can arrive before the next render.
     if (control.movedBy() !== 'pointer') {
       if (Math.hypot(clientX - from.x, clientY - from.y) < clickPx) return;
       control.start(from.row.job, 'pointer');
@@ -113,7 +113,7 @@ interface Pressed {
   readonly pointerId: number;
 }
 
-/** Follows the pointer with the name of the dragged job, and why it cannot be dropped here. */
+/** A label that follows the pointer. It shows the name of the dragged job, and why the job cannot be dropped here. */
 function Ghost({
   control: { moving },
   box,

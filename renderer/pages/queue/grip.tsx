@@ -20,7 +20,7 @@ const stepsByKey: Readonly<Record<string, Step>> = {
   End: 'last',
 };
 
-/** The handle that moves a job: drag it, or press Space or Enter and use the arrow keys. Also draws the line at the gap. */
+/** The handle of a row: users drag it, or press Space or Enter and then arrow keys. Also draws the line at the target gap. */
 export function Grip({ job }: { readonly job: JobView }) {
   const t = useQueueT();
   const control = useContext(MoveContext);
@@ -61,7 +61,7 @@ export function Grip({ job }: { readonly job: JobView }) {
   );
 }
 
-/** Says where the job goes, or why it cannot. Has buttons for users who cannot drag and have no keyboard. */
+/** Shows the target position of the job, or why the job cannot move. Has buttons for users who cannot drag or use keys. */
 export function MoveBar({ control }: { readonly control: MoveControl }) {
   const t = useQueueT();
   const { moving, ended } = control;

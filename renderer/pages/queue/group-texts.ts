@@ -6,7 +6,7 @@ import type { QueueTranslator } from './texts.ts';
 
 const lists = perLanguage(language => new Intl.ListFormat(language, { type: 'unit', style: 'short' }));
 
-/** Names a group by its number of jobs and what they need: "12 jobs wait for rtx4090". */
+/** Names a group by its number of jobs and their requirements: "12 jobs wait for rtx4090". */
 export function groupTitle({ count, needs }: WaitGroup, t: QueueTranslator): string {
   const list = needs === null ? '' : needsText(needs, t);
   return list === '' ? t('queue.group.any', { count }) : t('queue.group.for', { count, needs: list });
@@ -14,11 +14,11 @@ export function groupTitle({ count, needs }: WaitGroup, t: QueueTranslator): str
 
 const minute = 60;
 
-/** An estimate of several minutes is not exact to the second. */
+/** Rounds estimates of two minutes or more to minutes, because they are not exact to the second. */
 const roughly = (seconds: number): number =>
   seconds < 2 * minute ? seconds : Math.round(seconds / minute) * minute;
 
-/** Says that all matching workers are busy, and when one is free; null when workers are unavailable for other reasons. */
+/** States that all matching workers are busy, and when one becomes free. Null if some are unavailable for other reasons. */
 export function freeText(
   { wait, workers, next_free_s: nextFree }: WaitGroup,
   t: QueueTranslator,

@@ -53,7 +53,7 @@ function Page() {
   );
 }
 
-/** Numbers of pending and running jobs, each a link to those jobs. */
+/** The numbers of pending and running jobs. Each number links to its jobs. */
 function Figures({ max }: { readonly max: number | null }) {
   const t = useQueueT();
   const jobs = useFleet(({ fleet }) => fleet.jobs);

@@ -79,8 +79,8 @@ const namesIn = (text: string): string[] =>
     .filter(name => name !== '');
 
 /**
- * A form for the queue limits. Give it a new `key` when another user changes the limits, so that it shows the new
- * values.
+ * A form for the queue limits. It needs a new `key` when another user changes the limits, because its state keeps the
+ * initial values.
  */
 function LimitsForm({ limits }: LimitsProps) {
   const t = useT();

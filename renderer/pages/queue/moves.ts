@@ -2,13 +2,13 @@ import type { JobId } from '../../../protocol/ids.ts';
 import type { JobView } from '../../../protocol/job.ts';
 import { effectivePriority, type QueueRow } from './order.ts';
 
-/** The place to which a job moves: directly before or after another one. */
+/** The place to which a job moves: directly before or after the job `id`. */
 export interface Target {
   readonly id: JobId;
   readonly side: 'before' | 'after';
 }
 
-/** Why a job cannot move next to another. Both must be among the jobs at the top, or have the same priority. */
+/** Why a job cannot move next to another job. Both must be at the top of the queue, or both must have the same priority. */
 type Refusal = 'targetIsTop' | 'jobIsTop' | 'priority';
 
 /** The result of dropping a job into a gap between two rows. */
@@ -17,7 +17,7 @@ export type Plan =
   | { readonly kind: 'move'; readonly target: Target }
   | { readonly kind: 'refused'; readonly why: Refusal; readonly beside: JobView };
 
-/** Returns why the server would refuse to move the job next to the other one; null if it would not. */
+/** Returns why the server would refuse to move the job next to the target; null if the server would accept the move. */
 function refusalOf(job: JobView, target: JobView): Refusal | null {
   if (target.is_top) return job.is_top ? null : 'targetIsTop';
   if (job.is_top) return 'jobIsTop';
@@ -39,7 +39,7 @@ export function planMove(rows: readonly QueueRow[], job: JobView, gap: number): 
   return why === null ? { kind: 'stay' } : { kind: 'refused', why, beside };
 }
 
-/** The line that shows the gap, at the row below it, or at the last row. */
+/** Returns the row and side for the line that marks the gap: the row below the gap, or else the last row. */
 export function lineAt(rows: readonly QueueRow[], gap: number): Target | null {
   const below = rows[gap]?.job;
   if (below !== undefined) return { id: below.id, side: 'before' };
@@ -47,17 +47,17 @@ export function lineAt(rows: readonly QueueRow[], gap: number): Target | null {
   return above === undefined ? null : { id: above.id, side: 'after' };
 }
 
-/** The position of a job in the table after a drop into the gap, starting at 1. `from` is the index of its row. */
+/** Returns the position in the table, from 1, after a drop into the gap. `from` is the current index of the row. */
 export const positionAt = (from: number, gap: number): number => (gap > from ? gap : gap + 1);
 
 export type Step = 'up' | 'down' | 'pageUp' | 'pageDown' | 'first' | 'last';
 
 const pageRows = 10;
 
-/** Returns the gap after a step of the keyboard. The two gaps beside the job's own row count as one. */
+/** Returns the gap after a key press. The two gaps next to the job's own row count as one. */
 export function stepFrom(gap: number, { step, from, count }: StepInput): number {
   const others = count - 1;
-  // Count without the job's own row, so that the two gaps beside it are one position.
+  // Count without the job's own row, so that the two gaps next to this row are one position.
   const ownRow = gap > from ? gap - 1 : gap;
   const row = {
     up: ownRow - 1,
@@ -78,7 +78,7 @@ interface StepInput {
   readonly count: number;
 }
 
-/** Returns the farthest gap on the way that the job may move to, so that the keyboard stops at a boundary. */
+/** Returns the last gap between `from` and `to` where the job may be dropped, so that keys stop at a boundary. */
 export function allowedGap(
   rows: readonly QueueRow[],
   job: JobView,

@@ -14,24 +14,24 @@ export interface QueueRow {
 /** The order of the pending jobs at the time of the read, next job first. */
 export interface Order {
   readonly ids: readonly JobId[];
-  /** Positions in the whole queue, parallel to `ids`. The server sends them when `ids` omits jobs of other users. */
+  /** Positions in the whole queue, parallel to `ids`. The server sends positions when `ids` omits jobs of other users. */
   readonly places: readonly number[] | undefined;
 }
 
-/** Each boost raises the priority by this much, the distance between two named priorities, up to `critical`. */
+/** Increase of the priority per boost: the distance between two named priorities. The maximum is `critical`. */
 const boostBy = 10;
 
 const waits = (job: JobView): boolean => isWaiting(job.status) && job.approval !== 'wanted';
 
 export const waitsForApproval = (job: JobView): boolean => isWaiting(job.status) && job.approval === 'wanted';
 
-/** A job that waits for other jobs has no position in the queue. */
+/** Returns true if the job waits for other jobs. Such a job has no position in the queue. */
 export const waitsForJobs = ({ after }: JobView): boolean =>
   after?.parents.some(({ done }) => !done) ?? false;
 
 /**
- * Returns the table row of a job. Returns the same object until job or position change, so that the row does not
- * re-render.
+ * Returns the table row of a job. Returns the same object until the job or its position changes, so that React does not
+ * render the row again.
  */
 export type RowCache = (job: JobView, place: number | null) => QueueRow;
 
@@ -48,7 +48,7 @@ export function createRowCache(): RowCache {
 
 /**
  * Returns the pending jobs in dispatch order. Skips jobs that have left the queue since the server reported the order.
- * Appends newer jobs without a position, sorted by the server's rule (docs/queue.md), then those that wait for other jobs.
+ * Appends jobs without a position, sorted by the server's rule (docs/queue.md). Jobs that wait for other jobs come last.
  */
 export function toQueueRows(
   jobs: ReadonlyMap<JobId, JobView>,
@@ -73,7 +73,7 @@ function byRank(a: JobView, b: JobView): number {
   return a.queued_at < b.queued_at ? -1 : 1;
 }
 
-/** Returns the priority with all boosts. */
+/** Returns the priority of a job including its boosts. */
 export const effectivePriority = ({ priority, boosts }: JobView): number =>
   Math.max(priority, Math.min(priorities.critical, priority + boosts * boostBy));
 
@@ -91,16 +91,16 @@ export function limitOf(text: string): number | null | undefined {
 }
 
 /**
- * Pause between an event and the next read of the order. It is longer for a long queue, because 10,000 ids have 200 kB.
+ * Delay between an event and the next read of the order. It is longer for a long queue, because 10,000 ids take 200 kB.
  */
 const readDelayMs = 1_000;
 const longReadDelayMs = 2_000;
 const longQueue = 5_000;
 
-/** Until an order could be read, the jobs are sorted by the server's rule. */
+/** The order after a failed first read. The jobs are then sorted by the server's rule. */
 const unknownOrder: Order = { ids: [], places: undefined };
 
-/** Returns the server's order of pending jobs, null until loaded, and a function that reads it immediately. */
+/** Returns the server's order of pending jobs (null until loaded), and a function that reads the order immediately. */
 export function useQueueOrder(): { readonly order: Order | null; readonly readAgain: () => Promise<void> } {
   const { client } = usePanel();
   const [order, setOrder] = useState<Order | null>(null);

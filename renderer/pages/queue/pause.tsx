@@ -12,11 +12,11 @@ import { showFailure } from '../../ui/toast.tsx';
 
 export function PauseButton() {
   const t = useT();
-  const [isAsked, setAsked] = useState(false);
+  const [isOpen, setOpen] = useState(false);
   return (
     <>
-      <Button onClick={() => setAsked(true)}>{t('queue.pause')}</Button>
-      {isAsked && <PauseDialog onClose={() => setAsked(false)} />}
+      <Button onClick={() => setOpen(true)}>{t('queue.pause')}</Button>
+      {isOpen && <PauseDialog onClose={() => setOpen(false)} />}
     </>
   );
 }
@@ -50,7 +50,7 @@ export function PauseDialog({ onClose }: { readonly onClose: () => void }) {
   );
 }
 
-/** Says who paused the queue, when and why, with a button that resumes it. */
+/** Shows who paused the queue, when and why, with a button that resumes the queue. */
 export function PausedBanner({ paused }: { readonly paused: NonNullable<QueueView['paused']> }) {
   const t = useT();
   const { client } = usePanel();

@@ -7,7 +7,10 @@ import { useQueueT } from './texts.ts';
 
 const lists = perLanguage(language => new Intl.ListFormat(language, { type: 'unit' }));
 
-/** Lists the running jobs of each team with pending jobs, because they decide whose turn it is. Renders nothing without teams. */
+/**
+ * Shows the number of running jobs of each team with pending jobs, because it decides which team is next. Renders nothing
+ * without fair share or teams.
+ */
 export function TeamTurns({ queue }: { readonly queue: QueueView }) {
   const t = useQueueT();
   const jobs = useFleet(({ fleet }) => fleet.jobs);

@@ -2,10 +2,10 @@ import { type RefObject, useEffect, useRef } from 'react';
 
 /** Distance in pixels from an edge of the table within which a drag scrolls it. */
 const edge = 40;
-/** Pixels per millisecond at the edge itself, and the maximum outside the table. */
+/** Scroll speeds in pixels per millisecond: at the edge of the table, and the maximum outside the table. */
 const speed = 1;
 const maxSpeed = 4;
-/** A slow frame must not scroll further than this many milliseconds would. */
+/** Maximum time that one frame counts, so that a slow frame does not scroll too far. */
 const maxFrameMs = 50;
 
 interface EdgeScroll {
@@ -40,7 +40,7 @@ export function useEdgeScroll({ isOn, box, pointer, onScroll }: EdgeScroll): voi
   }, [isOn, box, pointer]);
 }
 
-/** Returns pixels per millisecond, negative upwards; 0 away from the edges. @internal */
+/** Returns the scroll speed in pixels per millisecond: negative is up, and 0 is away from the edges. @internal */
 export function speedAt(y: number, top: number, bottom: number): number {
   const above = top + edge - y;
   const below = y - (bottom - edge);

@@ -21,13 +21,13 @@ export interface Moving {
   /** The line at the gap that the user points to. */
   readonly line: Target | null;
   readonly plan: Plan;
-  /** Position after the drop. */
+  /** Position of the job after the drop, from 1. */
   readonly position: number;
-  /** The step of the keyboard that a boundary stopped. */
+  /** The refused plan beyond a boundary that stopped the last key press; null if no boundary stopped it. */
   readonly stopped: Plan | null;
 }
 
-/** The end of a move, to be announced. */
+/** The end of a move, which the page announces. */
 export interface Ended {
   readonly job: JobView;
   readonly kind: 'moved' | 'stayed' | 'gone';
@@ -37,22 +37,22 @@ export interface Ended {
 
 interface MovingDeps {
   readonly table: RefObject<TableControl<QueueRow> | null>;
-  /** Sends the move. Returns false when the server refused it. */
+  /** Sends the move to the server. Returns false if the server refused the move. */
   readonly send: (id: JobId, target: Target) => Promise<boolean>;
 }
 
-/** The state of moving one job within the table, by pointer or keyboard. */
+/** Manages the move of one job within the table, by pointer or keyboard. */
 export function useMoving({ table, send }: MovingDeps) {
   const [moving, setMoving] = useState<Moving | null>(null);
   const [ended, setEnded] = useState<Ended | null>(null);
   const [sentId, setSentId] = useState<JobId | null>(null);
-  /** The same as the state, for handlers that run before the next render. */
+  /** A copy of the state, for handlers that run before the next render. */
   const current = useRef<Moving | null>(null);
   const put = useCallback((next: Moving | null): void => {
     current.current = next;
     setMoving(next);
   }, []);
-  /** Jobs that wait for other jobs are at the end of the table. */
+  /** Returns the movable rows. Jobs that wait for other jobs are not movable and at the end of the table. */
   const rows = (): readonly QueueRow[] => (table.current?.rows ?? []).filter(({ job }) => !waitsForJobs(job));
   const indexOf = (id: JobId): number => rows().findIndex(({ job }) => job.id === id);
 
@@ -75,9 +75,9 @@ export function useMoving({ table, send }: MovingDeps) {
   return {
     moving,
     ended,
-    /** Returns how a job is being moved at this moment; null when none is. */
+    /** Returns the current kind of move; null if no job is being moved. */
     movedBy: (): Moving['by'] | null => current.current?.by ?? null,
-    /** The job that moves or has moved. Its row stays in the page, so that it keeps the focus. */
+    /** The job that moves or has moved. The table always renders its row, so that its grip keeps the focus. */
     keptId: moving?.job.id ?? sentId,
     start(job: JobView, by: Moving['by']): void {
       setEnded(null);
@@ -85,11 +85,11 @@ export function useMoving({ table, send }: MovingDeps) {
       table.current?.unfreeze();
       point(job, by, indexOf(job.id));
     },
-    /** Points to a gap of the table as it is shown. */
+    /** Sets the target to a gap, by its index in the table. */
     pointTo(gap: number): void {
       const move = current.current;
       const to = Math.max(0, Math.min(gap, rows().length));
-      // Most movements of the pointer stay within one gap.
+      // Skip pointer movements that stay within one gap.
       if (move !== null && to !== gapOf(move)) point(move.job, move.by, to);
     },
     step(step: Step): void {
@@ -119,7 +119,7 @@ export function useMoving({ table, send }: MovingDeps) {
       put(null);
       setSentId(move.job.id);
       const isMoved = await send(move.job.id, plan.target);
-      // The pointer has entered the table again with the drop.
+      // The drop let the pointer enter the table again, which froze the rows.
       table.current?.unfreeze();
       end(move, isMoved ? 'moved' : 'stayed', isMoved ? position : index + 1);
       if (isMoved) table.current?.scrollTo(position - 1);

@@ -15,7 +15,7 @@ import { freeText, groupTitle } from './group-texts.ts';
 import type { Order } from './order.ts';
 import { useQueueT } from './texts.ts';
 
-/** The groups are read again this long after an event. */
+/** Delay between an event and the next read of the groups. */
 const delayMs = 3_000;
 
 const noGroups: Pick<Groups, 'groups' | 'ungrouped'> = { groups: [], ungrouped: 0 };
@@ -27,7 +27,7 @@ function useWaitGroups(): typeof noGroups | null {
     async (signal: AbortSignal): Promise<void> => {
       const answer = await client.call(queueApi.waiting, { signal });
       if (signal.aborted) return;
-      // After a failed read, the page shows no groups instead of waiting for them.
+      // After a failed first read, show no groups instead of a loading state.
       setGroups(was => (answer.ok ? answer.value : (was ?? noGroups)));
     },
     [client],
@@ -36,7 +36,7 @@ function useWaitGroups(): typeof noGroups | null {
   return groups;
 }
 
-/** Lists each reason why jobs wait once, with its jobs folded under it. A banner already says when the queue is paused. */
+/** Lists the reasons why jobs wait, with the jobs of each reason. Omits a paused queue, because a banner already shows it. */
 export function WaitGroups({ order }: { readonly order: Order | null }) {
   const t = useQueueT();
   const id = useId();
@@ -45,7 +45,7 @@ export function WaitGroups({ order }: { readonly order: Order | null }) {
     () => new Map(order?.ids.map((job, index) => [job, order.places?.[index] ?? index + 1])),
     [order],
   );
-  // Until the groups are read, an empty card keeps their place, so that the table below does not move.
+  // Show an empty card until the groups have loaded, so that the table below does not move.
   const isLoading = useFleet(
     ({ fleet }) => read === null && Array.from(fleet.jobs.values()).some(({ status }) => isWaiting(status)),
   );
@@ -71,7 +71,7 @@ interface GroupProps {
   readonly places: ReadonlyMap<JobId, number>;
 }
 
-/** Number of jobs that each step of an expanded group adds. */
+/** Number of jobs that an expanded group shows first, and that each click on the button adds. */
 const stepJobs = 20;
 
 function Group({ group, places }: GroupProps) {
@@ -127,7 +127,7 @@ function Group({ group, places }: GroupProps) {
   );
 }
 
-/** Moves the focus to the form, which is further down on the page. */
+/** Moves the focus to the form for limits, which is further down on the page. */
 function focusLimits(event: { readonly preventDefault: () => void }): void {
   event.preventDefault();
   const title = document.querySelector('#queue-limits');
@@ -135,7 +135,7 @@ function focusLimits(event: { readonly preventDefault: () => void }): void {
   title?.closest('form')?.querySelector('input')?.focus();
 }
 
-/** Shows the used part of a limit. The text beside it says the same. */
+/** Shows the used part of a limit as a bar. It is hidden from screen readers, because the text has the same numbers. */
 function LimitMeter({ group: { wait } }: Pick<GroupProps, 'group'>) {
   const { running, max } = wait.params;
   if (wait.code !== 'limit' || typeof running !== 'number' || typeof max !== 'number' || max === 0)

@@ -5,8 +5,8 @@ import { Button } from '../../ui/button.tsx';
 import { Time } from '../../ui/time.tsx';
 
 /**
- * Shows the signed-in user, the user's permissions, and a sign-out button. In the desktop app there is no session to
- * end, so the button is hidden.
+ * Shows the signed-in user, the user's permissions, and a sign-out button. The desktop app has no session to end, so it
+ * has no button.
  */
 export function Account() {
   const t = useT();

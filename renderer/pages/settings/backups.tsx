@@ -9,7 +9,7 @@ import { showToast, showFailure } from '../../ui/toast.tsx';
 import { type BackupView, backupApi } from '../../../protocol/backup-api.ts';
 
 /**
- * Returns the time of the newest hourly backup; null when there is none. `backups` must start with the newest one.
+ * Returns the time of the newest hourly backup; null if there is none. `backups` must be sorted, newest first.
  * @internal
  */
 export const lastHourly = (backups: readonly BackupView[]): string | null =>
@@ -21,10 +21,10 @@ export function megabytes(bytes: number): number {
   return size >= 10 ? Math.round(size) : Math.max(0.1, Math.round(size * 10) / 10);
 }
 
-/** Number of backups shown at first, the newest ones. A button shows the others. */
+/** Number of newest backups to show initially. A button shows all backups. */
 const shownFirst = 6;
 
-/** Lists the backups of the database, creates new ones, and restores one. */
+/** Lists the backups of the database. Users can create and restore backups. */
 export function Backups() {
   const t = useT();
   const { backups, work, make, restore } = useBackups();
@@ -135,7 +135,7 @@ function Restore({ backup: { name, at }, onConfirm, onClose }: RestoreProps) {
   );
 }
 
-/** Timeout in milliseconds. The server copies and checks a large database, and for a restore it does so twice. */
+/** Timeout of a backup or restore. It is long, because the server copies and checks the database, for a restore even twice. */
 const timeoutMs = 290_000;
 
 type BackupWork = { readonly kind: 'making' } | { readonly kind: 'restoring'; readonly name: string };

@@ -10,7 +10,7 @@ interface ElectricityProps {
   readonly change: ChangeSettings;
 }
 
-/** Sets the price of electricity, for the costs on the overview and on the pages of jobs. */
+/** Sets the price of electricity, which determines the costs on the overview and on the pages of jobs. */
 export function Electricity({ electricity, change }: ElectricityProps) {
   const t = useT();
   const { price_per_kwh: price, currency } = electricity;

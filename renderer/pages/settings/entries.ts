@@ -1,4 +1,4 @@
-/** The settings that the search of the settings page finds, by topic. */
+/** The settings that the search on the settings page can find, by topic. */
 import { backupApi } from '../../../protocol/backup-api.ts';
 import { notificationsApi } from '../../../protocol/notifications-api.ts';
 import { pushApi } from '../../../protocol/push-api.ts';
@@ -13,14 +13,14 @@ import { languages, type MessageKey } from '../../i18n/index.ts';
 
 /** A setting that the search finds. */
 export interface Entry {
-  /** The `id` of the control, or of the heading of its section. It is also the fragment of the setting's address. */
+  /** The element id of the control, or of the heading of its section. It is also the fragment of the setting's URL. */
   readonly id: string;
   readonly label: SettingsKey | MessageKey;
-  /** Texts that the search also finds: the description and the names of the options. */
+  /** Further texts that match a search: the description and the names of the options. */
   readonly texts?: readonly (SettingsKey | MessageKey)[];
-  /** Words that are the same in each language, such as the names of the languages. */
+  /** Further words that match a search and are the same in each language, such as the names of the languages. */
   readonly words?: readonly string[];
-  /** Shown to users who may make this call; by default, to all users who see the topic. */
+  /** The setting is shown to users who may make this call. Without a call, to all users who see the topic. */
   readonly call?: Access;
 }
 

@@ -7,9 +7,9 @@ export interface FoundSetting {
   readonly label: string;
   /** Title of the topic. */
   readonly topic: string;
-  /** The text that matches; null when the label or the topic matches. */
+  /** The matching text; null if the label or the topic matches. */
   readonly text: string | null;
-  /** Address of the setting. */
+  /** URL path of the setting. */
   readonly href: string;
 }
 
@@ -17,7 +17,8 @@ export interface FoundSetting {
 export const maxFound = 8;
 
 /**
- * Returns the settings that contain each word of the query in a label, topic, description or option, best matches first.
+ * Returns settings whose label, topic, description and options together contain every word of the query. The best
+ * matches come first.
  */
 export function findSettings(
   topics: readonly Pick<Topic, 'name' | 'title' | 'entries'>[],
@@ -37,7 +38,7 @@ interface TopicTitle {
   readonly title: string;
 }
 
-/** The setting with the lowest rank is the best match. */
+/** A match with its rank. The lowest rank is the best match. */
 type Ranked = FoundSetting & { readonly rank: number };
 
 function match(
@@ -61,7 +62,7 @@ function match(
   return [{ ...setting, text, rank: 2 }];
 }
 
-/** Ignores case and the accents of Latin letters. */
+/** Removes case and the accents of Latin letters, for comparisons that ignore them. */
 const fold = (text: string): string =>
   text
     .normalize('NFKD')

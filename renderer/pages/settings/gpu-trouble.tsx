@@ -11,7 +11,7 @@ interface GpuTroubleProps {
   readonly change: ChangeSettings;
 }
 
-/** Selects the kinds of GPU problems that keep new jobs off a worker. */
+/** Selects the kinds of GPU problems that prevent new jobs on a worker. */
 export function GpuTrouble({ kinds, change }: GpuTroubleProps) {
   const t = useT();
   const holdingKinds = GpuTroubleKind.options.filter(kind => kinds[kind]);

@@ -49,7 +49,7 @@ interface TopicListProps {
   readonly open: string;
 }
 
-/** The topics beside the settings, in a wide window. */
+/** The topics as a list next to the settings, in a wide window. */
 function TopicList({ topics: shown, open }: TopicListProps) {
   const t = useSettingsT();
   return (
@@ -69,7 +69,7 @@ function TopicList({ topics: shown, open }: TopicListProps) {
   );
 }
 
-/** The topics above the settings, in a narrow window. */
+/** The topics as a select box above the settings, in a narrow window. */
 function TopicChoice({
   topics: shown,
   open,
@@ -95,7 +95,7 @@ interface ContentProps {
   readonly allowed: readonly Topic[];
 }
 
-/** The settings of one topic, or the permission that a user needs to see them. */
+/** The settings of one topic, or the permission that the user needs to see this topic. */
 function Content({ name, allowed }: ContentProps) {
   const t = useSettingsT();
   const settings = useSettings();

@@ -2,7 +2,7 @@ import type { ReactNode } from 'react';
 import { Link } from 'wouter';
 
 interface LinkCardProps {
-  /** The `id` of the heading. */
+  /** The element id of the heading. */
   readonly id: string;
   readonly title: string;
   readonly href: string;
@@ -11,7 +11,7 @@ interface LinkCardProps {
   readonly children: ReactNode;
 }
 
-/** A section that leads to the page where its subject is managed. */
+/** A section with a link to the page that manages its subject. */
 export const LinkCard = ({ id, title, href, link, children }: LinkCardProps) => (
   <section className="card" aria-labelledby={id}>
     <h2 id={id}>{title}</h2>

@@ -73,10 +73,10 @@ interface SharingProps {
 
 function Sharing({ isShared, isSecure, isTlsFixed, change }: SharingProps) {
   const t = useT();
-  const [isAsked, setAsked] = useState(false);
+  const [isOpen, setOpen] = useState(false);
   const [withTls, setWithTls] = useState(isSecure || !isTlsFixed);
   const [isSending, setSending] = useState(false);
-  const close = (): void => setAsked(false);
+  const close = (): void => setOpen(false);
   const set = async (shared: boolean): Promise<void> => {
     setSending(true);
     const answer = await change({ shared, ...(shared && withTls !== isSecure && { tls: withTls }) });
@@ -86,11 +86,11 @@ function Sharing({ isShared, isSecure, isTlsFixed, change }: SharingProps) {
   };
   return (
     <div>
-      <Button disabled={isSending} onClick={() => setAsked(true)}>
+      <Button disabled={isSending} onClick={() => setOpen(true)}>
         {t(isShared ? 'settings.unshare' : 'settings.share')}
       </Button>
-      {isAsked && isShared && <Unshare onConfirm={() => void set(false)} onClose={close} />}
-      {isAsked && !isShared && (
+      {isOpen && isShared && <Unshare onConfirm={() => void set(false)} onClose={close} />}
+      {isOpen && !isShared && (
         <Dialog title={t('settings.share.title')} onClose={close}>
           <ShareTerms withTls={withTls} isTlsFixed={isTlsFixed} onChange={setWithTls} />
           <p className="muted">{t('settings.share.signIn')}</p>

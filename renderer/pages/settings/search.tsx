@@ -9,7 +9,7 @@ interface SearchProps {
   readonly onJump: (href: string) => void;
 }
 
-/** Finds settings in the language of the panel, and jumps to the selected one. */
+/** Finds settings by words in the language of the panel, and opens the selected setting. */
 export function SettingsSearch({ topics, onJump }: SearchProps) {
   const t = useSettingsT();
   const [query, setQuery] = useState('');
@@ -36,7 +36,7 @@ export function SettingsSearch({ topics, onJump }: SearchProps) {
           setQuery(target.value);
         }}
         onKeyDown={event => {
-          // Enter opens the best match, so that nobody must press the arrow key first.
+          // Enter opens the best match, so that users need not press an arrow key first.
           const [best] = matches;
           const isChosen = box.field['aria-activedescendant'] !== undefined;
           if (event.key === 'Enter' && best !== undefined && !isChosen) box.take(best.href);
@@ -63,7 +63,7 @@ interface FoundProps {
   readonly onChoose: () => void;
 }
 
-/** Selects on mouse down, because a click would arrive after the field has lost the focus. */
+/** A match in the list. Mouse down selects it, because a click would arrive after the field has lost the focus. */
 const Found = ({ id, isActive, found: { label, topic, text }, onChoose }: FoundProps) => (
   <div
     id={id}

@@ -13,16 +13,16 @@ import { Time } from '../../ui/time.tsx';
 import { showToast, showFailure } from '../../ui/toast.tsx';
 import './tokens.css';
 
-/** No event tells of sessions, so they are read again at this interval. */
+/** Interval between reads, because no event reports changes of sessions. */
 const readMs = 30_000;
 
-/** Lists the browsers in which this user is signed in, and can sign them out. */
+/** Lists the browser sessions. The user can sign out single sessions, or all sessions except the current one. */
 export function Sessions() {
   const t = useT();
   const { client } = usePanel();
   const { value, reload } = useLoaded(sessionApi.list, undefined, String(useVisibleNow(readMs)));
   const sessions = value?.sessions ?? [];
-  const [isAsking, setAsking] = useState(false);
+  const [isConfirming, setConfirming] = useState(false);
   const revokeOthers = async (): Promise<void> => {
     const answer = await client.call(sessionApi.revokeAll, { query: { keep_current: 'true' } });
     if (!answer.ok) return showFailure(t, answer.failure);
@@ -34,7 +34,7 @@ export function Sessions() {
     const answer = await client.call(sessionApi.revoke, { params: { id } });
     if (!answer.ok) return showFailure(t, answer.failure);
     showToast(t('sessions.revoked', { count: 1 }));
-    // The row with the focused button disappears.
+    // Move the focus, because the row with the focused button disappears.
     section.current?.focus();
     reload();
   };
@@ -53,16 +53,16 @@ export function Sessions() {
       )}
       {sessions.some(({ current }) => !current) && (
         <div>
-          <Button onClick={() => setAsking(true)}>{t('sessions.others')}</Button>
+          <Button onClick={() => setConfirming(true)}>{t('sessions.others')}</Button>
         </div>
       )}
-      {isAsking && (
+      {isConfirming && (
         <Confirm
           title={t('sessions.others.title')}
           consequence={t('sessions.others.consequence')}
           act={t('sessions.others')}
           onConfirm={() => void revokeOthers()}
-          onClose={() => setAsking(false)}
+          onClose={() => setConfirming(false)}
         />
       )}
     </section>
@@ -74,7 +74,7 @@ interface SessionProps {
   readonly onRevoke: () => void;
 }
 
-/** Returns the icon for a device. The name of a browser ends with the system, such as "Firefox on Android". */
+/** Returns the icon for a device. The name of a device ends with its system, such as "Firefox on Android". */
 function iconOf(device: string | null) {
   if (device === null) return Globe;
   if (/\b(?:Android|iOS)$/.test(device)) return Smartphone;

@@ -7,7 +7,7 @@ import { showToast, showFailure } from '../../ui/toast.tsx';
 interface SettingsFormProps {
   /** The change that the form would save. */
   readonly wanted: SettingsChange;
-  /** True when the values equal the saved ones, so that there is nothing to save. */
+  /** True if the values equal the saved settings, so that there is nothing to save. */
   readonly isSame: boolean;
   readonly change: ChangeSettings;
   /** The input fields. The parent component keeps their values. */

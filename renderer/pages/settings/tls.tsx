@@ -17,11 +17,11 @@ interface TlsProps {
 export function Tls({ network, change }: TlsProps) {
   const t = useT();
   const { tls, tls_fixed_by: fixedBy, shared } = network;
-  const [isAsked, setAsked] = useState(false);
+  const [isConfirming, setConfirming] = useState(false);
   const [isSending, setSending] = useState(false);
   const isOn = tls !== null;
   const turn = async (): Promise<void> => {
-    setAsked(false);
+    setConfirming(false);
     setSending(true);
     const answer = await change({ tls: !isOn });
     setSending(false);
@@ -38,7 +38,7 @@ export function Tls({ network, change }: TlsProps) {
             checked={isOn}
             disabled={isSending || fixedBy !== null}
             aria-describedby="settings-tls-says"
-            onChange={() => (shared ? setAsked(true) : void turn())}
+            onChange={() => (shared ? setConfirming(true) : void turn())}
           />
           {t('settings.tls.switch')}
         </label>
@@ -48,13 +48,13 @@ export function Tls({ network, change }: TlsProps) {
       </p>
       {fixedBy !== null && <p className="muted">{t('settings.fixed', { by: fixedBy })}</p>}
       {tls !== null && <Certificate tls={tls} />}
-      {isAsked && (
+      {isConfirming && (
         <Confirm
           title={t(isOn ? 'settings.tls.askOff' : 'settings.tls.askOn')}
           consequence={t('settings.tls.consequence')}
           act={t(isOn ? 'settings.tls.turnOff' : 'settings.tls.turnOn')}
           onConfirm={() => void turn()}
-          onClose={() => setAsked(false)}
+          onClose={() => setConfirming(false)}
         >
           <p>{t('settings.tls.anew')}</p>
         </Confirm>

@@ -12,7 +12,7 @@ import { NewTokenDialog } from './new-token.tsx';
 import { useSettingsT } from './texts.tsx';
 import './tokens.css';
 
-/** No event tells of tokens, so they are read again at this interval. */
+/** Interval between reads, because no event reports changes of tokens. */
 const readMs = 30_000;
 
 /** Lists the API tokens with their permissions. */

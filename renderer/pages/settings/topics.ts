@@ -35,11 +35,11 @@ import {
 
 /** A topic of the settings page. */
 export interface Topic {
-  /** Last part of the topic's address. */
+  /** Last part of the topic's URL path. */
   readonly name: string;
   readonly title: SettingsKey | MessageKey;
   readonly icon: LucideIcon;
-  /** The topic is offered to users who may make at least one of these calls. An empty list means everyone. */
+  /** The topic is visible to users who may make at least one of these calls. An empty list means all users. */
   readonly calls: readonly Access[];
   readonly Part: ComponentType<SettingsState>;
   readonly entries: readonly Entry[];

@@ -3,8 +3,8 @@ import { useLocation } from 'wouter';
 import { useLocationProperty } from 'wouter/use-browser-location';
 
 /**
- * Focuses the setting that the fragment of the address names, as soon as it is rendered. Returns a function that opens the
- * address of a setting.
+ * Focuses the setting in the fragment of the URL as soon as the setting is rendered. Returns a function that opens the
+ * URL of a setting.
  */
 export function useJump(content: RefObject<HTMLElement | null>, topic: string): (href: string) => void {
   const [, navigate] = useLocation();
@@ -20,7 +20,7 @@ export function useJump(content: RefObject<HTMLElement | null>, topic: string): 
   return useCallback(
     href => {
       navigate(href);
-      // The address stays the same when the user selects the same setting again.
+      // Focus the setting again even if the URL stays the same, because the user selected the same setting again.
       setJumps(count => count + 1);
     },
     [navigate],

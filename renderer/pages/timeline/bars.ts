@@ -7,10 +7,10 @@ import type { timelineApi } from '../../../protocol/timeline-api.ts';
 export type Timeline = ValueOf<typeof timelineApi.read>;
 type Outcome = 'completed' | 'failed' | 'cancelled' | 'requeued' | 'given_up' | 'withdrawn';
 
-/** The look of a bar: the outcome of an ended attempt, the status of the job of a live one, or `predicted`. */
+/** The state of a bar: the outcome of an ended attempt, the job's status for a live attempt, or `predicted`. */
 export type BarState = ShownStatus | Outcome | 'predicted';
 
-/** An attempt on one worker, or a predicted one. Times are in milliseconds since 1970. */
+/** An attempt or a predicted attempt on one worker. Times are in milliseconds since 1970. */
 export interface Bar {
   readonly key: string;
   readonly jobId: JobId;
@@ -20,13 +20,13 @@ export interface Bar {
   readonly attempt: number | null;
   readonly state: BarState;
   readonly from: number;
-  /** When the training started; null before. */
+  /** Start of the training; null before it has started. */
   readonly startedAt: number | null;
-  /** Null while it is live. For a prediction, the predicted end. */
+  /** End of the attempt; null while the attempt is live. For a prediction, the predicted end or null. */
   readonly to: number | null;
   /** Predicted end of a live attempt; null when unknown. */
   readonly expectedTo: number | null;
-  /** True for the first worker of an attempt. Lines connect only these bars of a job. */
+  /** True for the first worker of an attempt. Only these bars of a job are connected by lines. */
   readonly isFirst: boolean;
 }
 
@@ -40,12 +40,12 @@ const outcomes: ReadonlySet<string> = new Set<Outcome>([
 ]);
 const isOutcome = (word: string): word is Outcome => outcomes.has(word);
 
-/** An outcome that only newer servers report is shown as one without effect. */
+/** Maps an unknown outcome, from a newer server, to `withdrawn`, which has a neutral look. */
 const toOutcome = (word: string): Outcome => (isOutcome(word) ? word : 'withdrawn');
 
 const msOrNull = (at: string | null): number | null => (at === null ? null : Date.parse(at));
 
-/** The bars of a response, sorted by their start. */
+/** Converts a response to bars, sorted by their start. */
 export function toBars({ bars, predictions, jobs }: Timeline): readonly Bar[] {
   const byId = new Map(jobs.map(job => [job.id, job]));
   const nameOf = (id: JobId): string => {
@@ -88,10 +88,10 @@ export function toBars({ bars, predictions, jobs }: Timeline): readonly Bar[] {
   return [...attempts, ...predicted].toSorted((a, b) => a.from - b.from || a.key.localeCompare(b.key));
 }
 
-/** Minimum length of a prediction whose end is unknown, in milliseconds. */
+/** Length of a prediction whose end is unknown, in milliseconds. */
 const unknownMs = 10 * 60_000;
 
-/** The end of a bar as it is drawn. A live attempt ends now, or at its predicted end. */
+/** Returns the drawn end of a bar. A live attempt is drawn until now, or until its predicted end if that is later. */
 export function shownEnd({ state, from, to, expectedTo }: Bar, now: number): number {
   if (state === 'predicted') return to ?? from + unknownMs;
   return to ?? Math.max(now, expectedTo ?? now);

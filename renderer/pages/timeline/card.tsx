@@ -7,7 +7,7 @@ import { zooms } from './scale.ts';
 import { TimelineTexts, useTimelineT } from './texts.tsx';
 import { useView } from './use-view.ts';
 
-/** The timeline of one worker: what it ran in the last day, and what it may run next. */
+/** The timeline of one worker: its attempts of the last day, and its predicted jobs. */
 export const WorkerTimeline = ({ worker }: { readonly worker: WorkerView }) => (
   <TimelineTexts>
     <OfWorker worker={worker} />
@@ -27,7 +27,7 @@ function OfWorker({ worker: { id, name } }: { readonly worker: WorkerView }) {
   );
 }
 
-/** The timeline of one job: its attempts, its moves, and where it may continue. */
+/** The timeline of one job: its attempts, its moves between workers, and the predicted next attempt. */
 export const JobTimeline = ({ job }: { readonly job: JobView }) => (
   <TimelineTexts>
     <OfJob key={job.id} job={job} />
@@ -48,16 +48,16 @@ function OfJob({ job }: { readonly job: JobView }) {
   );
 }
 
-/** Share of the range that the life of a job fills. */
+/** Share of the visible range that the job fills, from its submission to its end. */
 const lifeShare = 3 / 4;
 
-/** Shows the whole life of the job, within the limits of the zoom levels. A job that has not ended follows the time. */
+/** Returns a range that shows the whole job, within the limits of the zoom levels. Follows the time until the job ends. */
 function rangeOf(job: JobView, now: number): Parameters<typeof useView> {
   const from = Date.parse(job.queued_at);
   const to = job.completed_at === null || !isFinal(job.status) ? now : Date.parse(job.completed_at);
   const spanMs = Math.min(zooms.month, Math.max(zooms.hour, (to - from) / lifeShare));
   if (!isFinal(job.status)) return [spanMs];
   const margin = (spanMs - (to - from)) / 2;
-  // Counted from the end, because a month does not show the whole life of a longer job.
+  // Count from the end, because the longest range, a month, may be shorter than the job.
   return [spanMs, { from: to + margin - spanMs, to: to + margin }];
 }

@@ -15,11 +15,11 @@ interface ChartProps {
   readonly view: View;
 }
 
-/** A click or a tap may miss a short bar by this much. */
+/** Maximum horizontal distance between a click or tap and a bar, in pixels. */
 const tolerancePx = 4;
 const panShare = 1 / 8;
 
-/** The bars on a canvas, with the names of the rows beside or above them, and a link for the bar that has the focus. */
+/** Draws the bars on a canvas. Adds the names of the rows, next to or above them, and a link for the focused bar. */
 export function Chart({ layout, view, host }: ChartProps & { readonly host: Host }) {
   const t = useTimelineT();
   const [, go] = useLocation();
@@ -57,7 +57,7 @@ export function Chart({ layout, view, host }: ChartProps & { readonly host: Host
     act();
   };
   return (
-    // The rows scroll, so the element needs the focus for the keyboard in any case.
+    // The element is focusable, because users must be able to scroll the rows with the keyboard.
     <div
       ref={host.ref}
       className="timeline-host"
@@ -148,7 +148,7 @@ function useDrawing(
     const ratio = globalThis.devicePixelRatio;
     const width = Math.round(picture.scale.width * ratio);
     const height = Math.round(picture.height * ratio);
-    // Setting the size clears the canvas and takes time, so it is only set when it has changed.
+    // Set the size only when it has changed, because setting it clears the canvas and takes time.
     if (element.width !== width) element.width = width;
     if (element.height !== height) element.height = height;
     context.setTransform(ratio, 0, 0, ratio, 0, 0);
@@ -161,14 +161,14 @@ interface NamesProps {
   readonly layout: Layout;
   readonly scrollTop: number;
   readonly height: number;
-  /** 0 if the names are above their rows. */
+  /** Width of the column of names in pixels; 0 if the names are above their rows. */
   readonly width: number;
 }
 
-/** A name may be covered by the axis up to this height, in pixels. */
+/** Maximum height in pixels of a name's part that the axis may cover. */
 const maxCovered = 8;
 
-/** The names of the visible rows, without those that the axis covers. */
+/** The names of the visible rows, except names that the axis covers. */
 function Names({ layout, scrollTop, height, width }: NamesProps) {
   const rows = rowsWithin(layout.rows, scrollTop, scrollTop + height).filter(
     ({ top }) => top > scrollTop - maxCovered,
@@ -189,7 +189,7 @@ function Names({ layout, scrollTop, height, width }: NamesProps) {
 const directions = { ArrowLeft: 'previous', ArrowRight: 'next', ArrowUp: 'up', ArrowDown: 'down' } as const;
 const isArrow = (key: string): key is keyof typeof directions => Object.hasOwn(directions, key);
 
-/** Returns what a key does: on a bar, arrows select another one; elsewhere, they pan. Null if it does nothing here. */
+/** Returns the action of a key; null for none. Arrow keys select another bar if `bar` is given; otherwise, they pan. */
 function keyAct(
   { key, ctrlKey, metaKey, altKey }: KeyboardEvent,
   view: View,

@@ -4,9 +4,9 @@ import { type Scale, type Tick, timeToX } from './scale.ts';
 
 /** Height of the axis above the rows, in pixels. */
 export const axisHeight = 28;
-/** Minimum width of a bar, so that short attempts stay visible. */
+/** Minimum width of a bar in pixels, so that short attempts stay visible. */
 const minWidth = 3;
-/** Minimum width of a bar with a text. */
+/** Minimum width of a bar with text, in pixels. */
 const minTextWidth = 34;
 const textPadding = 5;
 
@@ -24,7 +24,7 @@ export interface Paint extends Readonly<Record<Colour, string>> {
   readonly widthOf: (context: CanvasRenderingContext2D, letter: string) => number;
 }
 
-/** The colour of each state, the same as elsewhere in the panel, and a sign that shows it without colour. */
+/** The colour of each state, as everywhere in the panel, and a sign that identifies the state without colour. */
 export const looks: Readonly<Record<BarState, { readonly colour: Colour; readonly sign: string }>> = {
   completed: { colour: 'good', sign: '✓' },
   running: { colour: 'busy', sign: '▸' },
@@ -55,7 +55,7 @@ export interface Picture {
   readonly hovered: string | null;
 }
 
-/** Draws the visible part of a timeline: grid, bars, moves, the line of now, and the axis. */
+/** Draws the visible part of a timeline: grid, bars, moves, axis, and the line that marks the current time. */
 export function drawTimeline(context: CanvasRenderingContext2D, picture: Picture, paint: Paint): void {
   const { layout, scale, scrollTop, height } = picture;
   context.clearRect(0, 0, scale.width, height);
@@ -99,7 +99,7 @@ function drawBar(
   context.fillStyle = paint[colour];
   context.strokeStyle = paint[colour];
   const isPredicted = bar.state === 'predicted';
-  // A live attempt is solid until now, and outlined until its predicted end.
+  // A live attempt is solid until now, and an outline from now until its predicted end.
   const solidTo = bar.to === null && !isPredicted ? Math.max(x + minWidth, timeToX(scale, now)) : right;
   if (isPredicted || solidTo < right) outline(context, isPredicted ? x : solidTo, right, top);
   if (!isPredicted) {
@@ -135,14 +135,14 @@ interface Box {
   readonly top: number;
 }
 
-/** Writes the sign and the name of a bar into it, as far as they fit. */
+/** Draws the sign and the name of a bar, as far as they fit into the bar. */
 function drawText(
   context: CanvasRenderingContext2D,
   { state, name }: Bar,
   box: Box,
   { widthOf }: Paint,
 ): void {
-  // The text of a bar that begins before the visible range stays visible.
+  // Start at the edge of the chart if the bar starts before the visible range, so that the text stays visible.
   const left = Math.max(0, box.left) + textPadding;
   const room = Math.min(box.right, context.canvas.clientWidth) - left - textPadding;
   if (room < minTextWidth - 2 * textPadding) return;
@@ -153,7 +153,7 @@ function drawText(
 /** Minimum number of letters of a name to show. */
 const minLetters = 3;
 
-/** Returns the sign and as much of the name as fits the room, in pixels; only the sign if hardly anything fits. @internal */
+/** Returns the sign and as much of the name as fits into `room` pixels, or only the sign if too little fits. @internal */
 export function fittedText(
   sign: string,
   name: string,
@@ -175,7 +175,7 @@ export function fittedText(
   return letters.length < minLetters ? sign : `${start}${letters.join('')}…`;
 }
 
-/** A line from the end of each attempt to the start of the next one of the same job. */
+/** Draws a line from the end of each attempt to the start of the job's next attempt. */
 function drawMoves(context: CanvasRenderingContext2D, { layout, scale }: Picture, paint: Paint): void {
   context.strokeStyle = paint.text;
   context.lineWidth = 1.5;
@@ -209,7 +209,7 @@ function drawAxis(
   for (const tick of ticks) {
     const x = timeToX(scale, tick.at);
     const text = tickText(tick);
-    // The edge would cut the text.
+    // Skip a text that the edge would cut.
     if (x + 4 + context.measureText(text).width > scale.width) continue;
     context.fillStyle = tick.kind === 'day' ? paint.text : paint.muted;
     context.fillText(text, x + 4, axisHeight / 2);

@@ -18,7 +18,7 @@ export const TimelinePage = () => (
 
 const everything = {};
 
-/** All workers of the fleet. The address has the zoom level, so that a link shows the same range. */
+/** The timeline of all workers. The URL contains the zoom level, so that a link shows the same range. */
 function FleetTimeline() {
   const t = useTimelineT();
   const [params, setParams] = useSearchParams();

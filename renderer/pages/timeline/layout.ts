@@ -1,9 +1,9 @@
 import { type Bar, shownEnd } from './bars.ts';
 
-/** A worker whose row is shown. */
+/** A worker that has a row. */
 export interface RowWorker {
   readonly id: string;
-  /** Null when it is unknown. */
+  /** Null if the name is unknown. */
   readonly name: string | null;
   readonly isDeleted: boolean;
 }
@@ -11,7 +11,7 @@ export interface RowWorker {
 /** A bar with its position. `top` is in pixels from the start of all rows. */
 export interface PlacedBar {
   readonly bar: Bar;
-  /** The end as it is drawn. */
+  /** The drawn end of the bar, in ms since 1970. */
   readonly end: number;
   readonly row: number;
   readonly top: number;
@@ -20,7 +20,7 @@ export interface PlacedBar {
 export interface Row extends RowWorker {
   readonly top: number;
   readonly height: number;
-  /** Sorted by their start. */
+  /** The bars of the row, sorted by their start. */
   readonly bars: readonly PlacedBar[];
 }
 
@@ -32,7 +32,7 @@ export interface Move {
 
 export interface Layout {
   readonly rows: readonly Row[];
-  /** All bars by row, then by their start: the order in which the keyboard reaches them. */
+  /** All bars, sorted by row and then by start. Arrow keys move through the bars in this order. */
   readonly bars: readonly PlacedBar[];
   readonly moves: readonly Move[];
   readonly height: number;
@@ -41,20 +41,20 @@ export interface Layout {
 export const barHeight = 20;
 const laneGap = 3;
 const rowPadding = 5;
-/** Height of the name, where it is above the bars of its row. */
+/** Height of a name above the bars of its row, in pixels. */
 const nameHeight = 22;
 
 interface LayoutInput {
-  /** In this order. Workers that only bars name follow. */
+  /** The workers in the order of their rows. Bars of other workers are omitted. */
   readonly workers: readonly RowWorker[];
-  /** Sorted by their start. */
+  /** All bars, sorted by their start. */
   readonly bars: readonly Bar[];
   readonly now: number;
-  /** Whether names are above their rows, as on a phone. */
+  /** True if names are above the bars of their rows, as on a phone. */
   readonly hasNamesAbove: boolean;
 }
 
-/** Arranges bars in rows, one per worker. Bars of a worker that overlap go into lanes below each other. */
+/** Arranges bars in one row per worker. Overlapping bars of a worker are in separate lanes. */
 export function createLayout({ workers, bars, now, hasNamesAbove }: LayoutInput): Layout {
   const ofWorker = Map.groupBy(bars, ({ workerId }): string => workerId);
   const start = hasNamesAbove ? nameHeight : rowPadding;
@@ -82,7 +82,7 @@ export function createLayout({ workers, bars, now, hasNamesAbove }: LayoutInput)
   return { rows, bars: all, moves: movesBetween(all), height: top };
 }
 
-/** Puts each bar into the first lane that is free at its start. An empty row has one lane. */
+/** Puts each bar into the first lane that is free at the start of the bar. An empty row has one lane. */
 function intoLanes(bars: readonly Bar[], now: number) {
   const ends: number[] = [];
   const placed = bars.map(bar => {
@@ -95,7 +95,7 @@ function intoLanes(bars: readonly Bar[], now: number) {
   return { lanes: Math.max(1, ends.length), placed };
 }
 
-/** Connects each attempt of a job to its next one. */
+/** Connects each attempt of a job to the job's next attempt. */
 function movesBetween(bars: readonly PlacedBar[]): readonly Move[] {
   const ofJob = Map.groupBy(
     bars.filter(({ bar }) => bar.isFirst),
@@ -110,10 +110,10 @@ function movesBetween(bars: readonly PlacedBar[]): readonly Move[] {
   });
 }
 
-/** A prediction follows all attempts. */
+/** Sorts predictions after all attempts. */
 const orderOf = ({ bar }: PlacedBar): number => bar.attempt ?? Number.POSITIVE_INFINITY;
 
-/** Merges the workers of the fleet with those that only the bars name, such as deleted ones. */
+/** Merges the workers of the fleet with workers that only the response contains, such as deleted workers. */
 export function workersToShow(
   known: readonly RowWorker[],
   named: readonly RowWorker[],
@@ -131,7 +131,7 @@ export function workersToShow(
 export const rowsWithin = (rows: readonly Row[], top: number, bottom: number): readonly Row[] =>
   rows.filter(row => row.top < bottom && row.top + row.height > top);
 
-/** Returns the bar at a point: `at` is a time, `toleranceMs` the time of a few pixels. The newest one if several match. */
+/** Returns the newest bar at a point. `y` is in pixels, `at` is a time, and `toleranceMs` is the duration of a few pixels. */
 export function barAt({ rows }: Layout, y: number, at: number, toleranceMs: number): PlacedBar | null {
   const row = rows.find(({ top, height }) => y >= top && y < top + height);
   return (
@@ -144,7 +144,7 @@ export function barAt({ rows }: Layout, y: number, at: number, toleranceMs: numb
 
 type Direction = 'next' | 'previous' | 'up' | 'down';
 
-/** Returns the bar that an arrow key reaches from another one. Up and down go to the nearest bar of the closest row with bars. */
+/** Returns the next bar in a direction. Up and down lead to the nearest bar in the closest row that has bars. */
 export function neighbour(layout: Layout, from: PlacedBar, direction: Direction): PlacedBar | null {
   if (direction === 'next' || direction === 'previous') {
     const at = layout.bars.findIndex(({ bar }) => bar.key === from.bar.key);

@@ -4,7 +4,7 @@ import type { Paint } from './draw.ts';
 /** Returns the colours and the font of the current theme; re-renders when the theme changes. */
 export const usePaint = (): Paint => useThemeValues(readPaint);
 
-/** Measures each letter once: a chart draws hundreds of names in each frame. */
+/** Caches the width of each letter, because a chart draws hundreds of names in each frame. */
 function createLetterWidths(): Paint['widthOf'] {
   const widths = new Map<string, number>();
   return (context, letter) => {

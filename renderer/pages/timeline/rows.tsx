@@ -20,7 +20,7 @@ interface TimelineProps {
 
 const noWorkers: readonly RowWorker[] = [];
 
-/** The toolbar, the chart, and the same attempts as a table on demand. */
+/** The toolbar, the chart, and on request a table of the same attempts. */
 export function Timeline({ workers, filter, view }: TimelineProps) {
   const t = useTimelineT();
   const host = useHost();

@@ -4,7 +4,7 @@ const minuteMs = 60_000;
 const hourMs = 60 * minuteMs;
 const dayMs = 24 * hourMs;
 
-/** Zoom levels and the range that each shows. */
+/** The zoom levels, with the length of the range that each shows. */
 export const zooms = {
   hour: hourMs,
   hours: 6 * hourMs,
@@ -17,7 +17,7 @@ export const zoomNames = ['hour', 'hours', 'day', 'week', 'month'] as const sati
 
 export const isZoom = (name: string | null): name is Zoom => name !== null && Object.hasOwn(zooms, name);
 
-/** Share of the visible range that is after now, so that predicted starts have room. */
+/** Share of the visible range that lies in the future, so that predicted starts are visible. */
 const futureShare = 0.25;
 
 export interface TimeWindow {
@@ -25,7 +25,7 @@ export interface TimeWindow {
   readonly to: number;
 }
 
-/** A range of time and the width on which it is drawn, in pixels. */
+/** A range of time, and the width of its drawing in pixels. */
 export interface Scale extends TimeWindow {
   readonly width: number;
 }
@@ -47,7 +47,7 @@ export const pan = ({ from, to }: TimeWindow, byMs: number): TimeWindow => ({
   to: to + byMs,
 });
 
-/** Changes the visible range to `spanMs` within the limits of the zoom levels. The time `anchor` stays where it is. */
+/** Changes the length of the range to `spanMs`, within the limits of the zoom levels. The time `anchor` does not move. */
 export function zoomTo(view: TimeWindow, spanMs: number, anchor: number): TimeWindow {
   const span = Math.min(zooms.month, Math.max(zooms.hour, spanMs));
   const from = anchor - ((anchor - view.from) / spanOf(view)) * span;
@@ -56,25 +56,28 @@ export function zoomTo(view: TimeWindow, spanMs: number, anchor: number): TimeWi
 
 /** Returns the zoom level closest to this range, for the buttons. */
 export function nearestZoom(view: TimeWindow): Zoom {
-  // By the ratio of the ranges: half and twice as much time are equally far away.
+  // Compare by ratio, so that half and twice the range have the same distance.
   const distance = (name: Zoom): number => Math.abs(Math.log(zooms[name] / spanOf(view)));
   return zoomNames.reduce((best, name) => (distance(name) < distance(best) ? name : best));
 }
 
-/** Returns the next level in this direction: 1 shows less time, -1 shows more. */
+/** Returns the next zoom level: 1 is the direction of shorter ranges, -1 of longer ranges. */
 export function nextZoom(view: TimeWindow, direction: 1 | -1): Zoom {
   const index = zoomNames.indexOf(nearestZoom(view)) - direction;
   return zoomNames[Math.min(zoomNames.length - 1, Math.max(0, index))] ?? 'day';
 }
 
-/** Moves the range so that it contains these times, or the first of them if not all fit. */
+/** Moves the range until it shows the span between these times, or at least its start. Returns the same range if it does. */
 export function reveal(view: TimeWindow, from: number, to: number): TimeWindow {
   const margin = spanOf(view) / 10;
   if (from < view.to - margin && to > view.from + margin) return view;
   return pan(view, from - margin - view.from);
 }
 
-/** The range to read for a view: half a view more on each side, in steps of half a view, so that most moves read nothing. */
+/**
+ * Returns the range to read for a view. The range is at least half a view longer on each side. It changes in steps of
+ * half a view, so that most moves need no new read.
+ */
 export function readRange(view: TimeWindow): TimeWindow {
   const step = spanOf(view) / 2;
   return {
@@ -85,7 +88,7 @@ export function readRange(view: TimeWindow): TimeWindow {
 
 export interface Tick {
   readonly at: number;
-  /** `day` at the start of a day. */
+  /** `day`: the tick is at the start of a day. */
   readonly kind: 'time' | 'day';
 }
 
@@ -93,11 +96,11 @@ const minTickPx = 72;
 const timeSteps = [1, 2, 5, 10, 15, 30, 60, 120, 180, 360, 720].map(minutes => minutes * minuteMs);
 const daySteps = [1, 2, 7, 14];
 
-/** The start of a day, and of days before and after it, in the time zone of the user. */
+/** Calendar arithmetic in one time zone. */
 export interface Days {
-  /** Returns the start of the day with this time, plus a number of days. */
+  /** Returns the start of the day that contains `at`, plus a number of days. */
   start(at: number, plusDays?: number): number;
-  /** Counts days in the time zone of the user: 0 is January 1, 1970. */
+  /** Returns the number of the day that contains `at`. January 1, 1970 is 0. */
   index(at: number): number;
 }
 
@@ -121,7 +124,7 @@ export function ticksOf(scale: Scale, days: Days): readonly Tick[] {
   const everyDays = daySteps.find(count => count * dayMs >= minMs) ?? 28;
   const ticks: Tick[] = [];
   for (let day = days.start(scale.from); day < scale.to; day = days.start(day, 1)) {
-    // Day 4 was a Monday, so that a tick per week is at the start of one.
+    // Day 4 was a Monday, so weekly ticks are on Mondays.
     const isShown = stepMs !== null || (days.index(day) - 4) % everyDays === 0;
     if (isShown) ticks.push({ at: day, kind: 'day' });
     if (stepMs === null) continue;

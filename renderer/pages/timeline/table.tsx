@@ -13,7 +13,7 @@ interface AttemptTableProps {
 }
 
 const momentFormat = perLocale({ dateStyle: 'medium', timeStyle: 'medium' });
-/** Without seconds, because a predicted end is not that exact. */
+/** Formats without seconds, because a predicted end is not exact to the second. */
 const shortMomentFormat = perLocale({ dateStyle: 'medium', timeStyle: 'short' });
 const keyOf = ({ bar }: PlacedBar): string => bar.key;
 

@@ -3,16 +3,16 @@ import type { PlacedBar } from './layout.ts';
 import { pan, type Scale, xToTime } from './scale.ts';
 import type { View } from './use-view.ts';
 
-/** The pointer must move this far before a press counts as a drag. */
+/** Distance in pixels that the pointer must move before a press counts as a drag. */
 const dragPx = 4;
-/** A step of the mouse wheel changes the visible time by about a fifth. */
+/** Zoom factor per pixel of wheel movement. One step of a mouse wheel changes the range by about a fifth. */
 const wheelFactor = 1.002;
 
 interface GestureOptions {
   readonly canvas: RefObject<HTMLCanvasElement | null>;
   readonly scale: Scale;
   readonly view: View;
-  /** Returns the bar at a point of the canvas, in pixels. */
+  /** Returns the bar at a point of the canvas (in pixels); null for none. */
   readonly find: (x: number, y: number) => PlacedBar | null;
   readonly onOpen: (bar: PlacedBar) => void;
 }
@@ -23,7 +23,7 @@ interface Drag {
   readonly isMoving: boolean;
 }
 
-/** Pans by dragging and by the wheel, zooms by the wheel with Ctrl, and opens a bar by a click. */
+/** Handles the pointer: drags and the horizontal wheel pan, the wheel with Ctrl zooms, and a click opens a bar. */
 export function useGestures({ canvas, scale, view, find, onOpen }: GestureOptions) {
   const [hovered, setHovered] = useState<PlacedBar | null>(null);
   const drag = useRef<Drag | null>(null);
@@ -39,14 +39,14 @@ export function useGestures({ canvas, scale, view, find, onOpen }: GestureOption
         now.scaleBy(wheelFactor ** event.deltaY, xToTime(shown, event.offsetX));
         return;
       }
-      // A vertical wheel scrolls the rows and the page.
+      // Let the browser scroll the rows and the page on a vertical wheel movement.
       if (!event.shiftKey && Math.abs(event.deltaX) <= Math.abs(event.deltaY)) return;
       event.preventDefault();
-      // With Shift, some browsers turn a vertical wheel into a horizontal one themselves.
+      // With Shift, some browsers report a vertical wheel movement as horizontal, so add both.
       const byPx = event.shiftKey ? event.deltaY + event.deltaX : event.deltaX;
       now.panBy(byPx / shown.width);
     };
-    // React's own listener cannot prevent the browser's zoom.
+    // Add the listener here, because React's wheel listeners are passive and cannot prevent the browser's zoom.
     element.addEventListener('wheel', onWheel, { passive: false });
     return () => element.removeEventListener('wheel', onWheel);
   }, [canvas]);

@@ -1,14 +1,14 @@
 import { useCallback, useLayoutEffect, useRef, useState } from 'react';
 
-/** From this width on, names are beside their rows. */
+/** Minimum width in pixels for names next to their rows. */
 const wideFrom = 640;
 const besideWidth = 168;
-/** Maximum height of the rows. More rows scroll. */
+/** Maximum height of the chart in pixels. Further rows scroll. */
 export const maxHeight = 640;
 
 export type Host = ReturnType<typeof useHost>;
 
-/** Measures and scrolls the element around the rows. */
+/** Measures and scrolls the element that contains the rows. */
 export function useHost() {
   const ref = useRef<HTMLDivElement>(null);
   const [width, setWidth] = useState(0);
@@ -26,11 +26,11 @@ export function useHost() {
   return {
     ref,
     width,
-    /** 0 if the names are above their rows. */
+    /** Width of the column of names in pixels; 0 if the names are above their rows. */
     nameWidth: width >= wideFrom ? besideWidth : 0,
     scrollTop,
     onScroll: useCallback(() => setScrollTop(ref.current?.scrollTop ?? 0), []),
-    /** Scrolls so that this part of the rows is visible. */
+    /** Scrolls until the part of the rows from `top` to `bottom` is visible. */
     reveal: useCallback((top: number, bottom: number) => {
       const element = ref.current;
       if (element === null) return;
@@ -38,7 +38,7 @@ export function useHost() {
       else if (bottom > element.scrollTop + element.clientHeight)
         element.scrollTop = bottom - element.clientHeight;
     }, []),
-    /** Moves the focus to the link of a bar that was selected, once. */
+    /** Focuses the link of a selected bar, but only once per selection. */
     focusOnce: useCallback((element: HTMLElement | null, key: string) => {
       if (element === null || focused.current === key) return;
       focused.current = key;

@@ -7,7 +7,7 @@ import { useEventReads } from '../../app/use-event-reads.ts';
 import { type Bar, type Timeline, toBars } from './bars.ts';
 import { readRange, type TimeWindow } from './scale.ts';
 
-/** Only the attempts of this job or worker. Keep the same object between renders. */
+/** Limits the read to one job or worker. Must be the same object between renders. */
 export interface TimelineFilter {
   readonly job_id?: JobId;
   readonly worker_id?: WorkerId;
@@ -24,10 +24,10 @@ export interface TimelineRead {
 
 /** Minimum time between reads after events. */
 const eventDelayMs = 1_000;
-/** While the user pans or zooms, the range is read after this pause. */
+/** Delay before a read after the user pans or zooms. */
 const moveDelayMs = 150;
 
-/** Reads the bars of the visible range and its surroundings, again after events and when the range moves out of them. */
+/** Reads the bars around the visible range. Reads them again after events, and when the view leaves the range of the read. */
 export function useTimeline(filter: TimelineFilter, view: TimeWindow): TimelineRead {
   const { client } = usePanel();
   const [timeline, setTimeline] = useState<Timeline | null>(null);

@@ -11,31 +11,31 @@ import {
   zoomTo,
 } from './scale.ts';
 
-/** The visible range, and the ways to change it. */
+/** The visible range of a timeline, and functions that change it. */
 export interface View {
   readonly now: number;
   readonly range: TimeWindow;
   readonly zoom: Zoom;
-  /** Whether the range moves on with the time. */
+  /** True while the range moves with the current time. */
   readonly isFollowing: boolean;
-  /** Pans by a share of the width: 0.5 shows later times. */
+  /** Moves the range by a share of its length. Positive values show later times. */
   readonly panBy: (share: number) => void;
   readonly show: (range: TimeWindow) => void;
   readonly setZoom: (zoom: Zoom) => void;
-  /** Goes to the next level: 1 shows less time, -1 shows more. */
+  /** Changes to the next zoom level: 1 shows a shorter range, -1 a longer range. */
   readonly step: (direction: 1 | -1) => void;
-  /** Multiplies the visible time by `factor`, around a time. */
+  /** Multiplies the length of the range by `factor`. The time `anchor` stays at its position. */
   readonly scaleBy: (factor: number, anchor: number) => void;
   readonly follow: () => void;
 }
 
 interface State {
   readonly spanMs: number;
-  /** Null while the range follows the time. */
+  /** The range after the user has moved it; null while the range follows the current time. */
   readonly fixed: TimeWindow | null;
 }
 
-/** Shows a range that follows the time until the user moves it. `fixed` starts with a range that does not follow. */
+/** Manages a range that follows the current time until the user moves it. `fixed` is an initial range that does not follow. */
 export function useView(spanMs: number, fixed: TimeWindow | null = null): View {
   const now = useNow();
   const [state, setState] = useState<State>({ spanMs, fixed });

@@ -4,22 +4,22 @@ import type { WorkerView } from '../../../protocol/worker.ts';
 import type { Joining } from './join/join-commands.ts';
 import type { JoinOffer } from './join/join-offer.ts';
 
-/** An action on workers that is in progress or was just completed. Each kind has a dialog. */
+/** An action on workers whose dialog is open. */
 export type WorkerAction =
   | { readonly kind: 'join' }
   | { readonly kind: 'drain' | 'edit' | 'rotate' | 'remove'; readonly worker: WorkerView }
   | { readonly kind: 'update'; readonly workers: readonly WorkerView[] }
   | { readonly kind: 'bulk'; readonly what: BulkKind; readonly workers: readonly WorkerView[] }
   /**
-   * A worker token was issued, which is shown only once, and a join token, which most users need instead. The join
-   * token is null when it could not be created. `isNew`: the worker was just created.
+   * A worker token was issued. The dialog shows the worker token only once, and also a join token, which most users need
+   * instead. `offer` is null if the join token could not be created. `isNew` is true if the worker was just created.
    */
   | {
       readonly kind: 'issued';
       readonly id: WorkerId;
       /**
-       * Contains the permanent worker token. The pin is missing, because it depends on the address that the user
-       * selects.
+       * The data for joining, with the permanent worker token. The pin is missing, because it depends on the URL that the
+       * user selects.
        */
       readonly joining: Omit<Joining, 'pin'>;
       readonly offer: JoinOffer | null;

@@ -13,7 +13,7 @@ interface BulkBarProps {
   readonly onChoose: (workers: readonly WorkerView[]) => void;
 }
 
-/** Actions for the selected workers. An action that would change none of them is not offered. */
+/** Actions for the selected workers. Hides end of drain and update if they would change no worker. */
 export function BulkBar({ chosen, shown, onChoose }: BulkBarProps) {
   const t = useFleetTexts();
   const start = useStartAction();

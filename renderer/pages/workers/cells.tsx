@@ -19,14 +19,14 @@ interface CellProps {
   readonly worker: WorkerView;
 }
 
-/** A state of a worker beside its main one. */
+/** A further state of a worker, next to its main state. */
 interface Tag {
   readonly text: string;
   readonly title: string;
   readonly icon: IconName | null;
 }
 
-/** Shows the state of a worker. The column has room for one tag, so the title of a number names the others. */
+/** Shows the state of a worker. The column has room for one tag; a number with a tooltip stands for all other tags. */
 export function StateCell({ worker }: CellProps) {
   const t = useT();
   const reason = reasonText(t, worker);
@@ -64,7 +64,7 @@ const TagView = ({ text, title, icon }: Tag) => (
   </span>
 );
 
-/** Returns the tags of a worker, the most urgent first. */
+/** Returns the tags of a worker, most urgent first. */
 function tagsOf(t: Translator, worker: WorkerView, lost: string | null): readonly Tag[] {
   const { duplicate, gpu_troubles: troubles, update } = worker;
   const hasTrouble = troubles.length > 0 && shownState(worker) !== 'trouble';
@@ -91,7 +91,7 @@ function tagsOf(t: Translator, worker: WorkerView, lost: string | null): readonl
   ];
 }
 
-/** Returns for how long the connection to a worker has been lost. */
+/** Returns a text with the time since the connection to a worker was lost; null while it is connected or offline. */
 function useLostText(worker: WorkerView): string | null {
   const t = useT();
   const leadMs = useFleet(({ clockLeadMs }) => clockLeadMs);
@@ -100,8 +100,8 @@ function useLostText(worker: WorkerView): string | null {
 }
 
 /**
- * Shows that the connection to a worker is lost, until it reconnects or goes offline. Its status does not change before
- * that.
+ * Shows that the connection to a worker is lost, until the worker reconnects or goes offline. The tag is necessary,
+ * because the status of the worker changes only then.
  */
 export function LostTag({ worker }: CellProps) {
   const text = useLostText(worker);
@@ -126,7 +126,7 @@ export function NameCell({ worker }: CellProps) {
 export function GpusCell({ worker }: CellProps) {
   const t = useT();
   const whole = gpusText(t, worker);
-  // With one GPU, the line below shows its memory, so omit it here.
+  // Omit the memory of a single GPU, because the line below shows it.
   const text = worker.gpu_count === 1 ? gpusText(t, { ...worker, gpu_vram_gb: null }) : whole;
   return (
     <span className="worker-two-lines">
@@ -136,7 +136,7 @@ export function GpusCell({ worker }: CellProps) {
   );
 }
 
-/** Shows the used and total GPU memory; renders nothing when the worker reports none. */
+/** Shows the used and total GPU memory. Renders nothing if the worker reports no memory. */
 export function Vram({ worker }: CellProps) {
   const t = useT();
   const total = vramTotal(worker);
@@ -183,11 +183,11 @@ export function LoadCell({ worker }: CellProps) {
 }
 
 interface JobCellProps extends CellProps {
-  /** Says how long the job still runs, instead of its step, and whether the worker is free now. */
+  /** Shows the remaining time of the job instead of its step, and "free" for an idle worker. */
   readonly showsFree?: boolean;
 }
 
-/** Shows the current job and its step. A new step re-renders only this cell, not the row. */
+/** Shows the current job and its step. The cell reads the job from the store, so that a new step renders only this cell. */
 export function JobCell({ worker, showsFree = false }: JobCellProps) {
   const t = useT();
   const id = worker.current_job_id;
@@ -218,7 +218,7 @@ export function JobCell({ worker, showsFree = false }: JobCellProps) {
   );
 }
 
-/** Null while no estimate is known. */
+/** Returns the remaining time of a job as text; null without an estimate. */
 const leftText = (t: Translator, { progress }: JobView): string | null =>
   progress?.eta_s === undefined
     ? null
@@ -233,7 +233,7 @@ export function ContactCell({ worker }: CellProps) {
   );
 }
 
-/** Shows the agent's version, and whether it is older or newer than the server's. */
+/** Shows the version of the agent, and whether it is older or newer than the version of the server. */
 function Agent({ worker }: CellProps) {
   const t = useT();
   const server = useProvidedServerVersion();
@@ -249,7 +249,7 @@ function Agent({ worker }: CellProps) {
   );
 }
 
-/** Shows the time since the last contact by the server's clock, because this computer's clock may be wrong. */
+/** Shows the time since the last contact. Uses the server's clock, because the clock of this computer may be wrong. */
 export function Contact({ worker }: CellProps) {
   const t = useT();
   const leadMs = useFleet(state => state.clockLeadMs);

@@ -10,7 +10,7 @@ interface ColumnMenuProps {
   readonly onChoose: (ids: readonly string[]) => void;
 }
 
-/** A menu that shows and hides columns of the table. It stays open, so that several can be changed. */
+/** A menu that shows and hides columns of the table. It stays open, so that users can change several columns. */
 export function ColumnMenu({ columns, chosen, onChoose }: ColumnMenuProps) {
   const t = useFleetTexts();
   const toggle = (id: string): void =>

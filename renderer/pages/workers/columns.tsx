@@ -10,7 +10,7 @@ import { SelectCell } from './selection.tsx';
 import { hottest, shownState, shownStates } from './facts.ts';
 import { WorkerMenu } from './worker-menu.tsx';
 
-/** Returns the columns of the table. Cells subscribe to data that changes more often than the worker does. */
+/** Returns the columns of the table. Cells subscribe to the store for data that changes more often than the worker. */
 export function useColumns(): readonly Column<WorkerView>[] {
   const t = useFleetTexts();
   return useMemo(
@@ -84,7 +84,7 @@ export function useColumns(): readonly Column<WorkerView>[] {
   );
 }
 
-/** Columns that are hidden at first. */
+/** Returns the columns that are hidden by default. */
 const figureColumns = (t: FleetTranslator): readonly Column<WorkerView>[] => [
   {
     id: 'temperature',

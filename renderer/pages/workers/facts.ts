@@ -1,6 +1,6 @@
 import type { WorkerView } from '../../../protocol/worker.ts';
 
-/** The displayed states, in the order in which they are shown. */
+/** The states to display, in the order of the filter chips. */
 export const shownStates = [
   'idle',
   'busy',
@@ -16,8 +16,8 @@ const words: readonly string[] = shownStates;
 export const isShownState = (word: string): word is ShownState => words.includes(word);
 
 /**
- * Returns the state to display. An idle worker that gets no jobs is not called idle: it is `quarantined`, or in
- * `trouble` with its GPUs.
+ * Returns the state to display. An idle worker that receives no jobs has its own state: `quarantined`, or `trouble` for
+ * GPU problems.
  */
 export function shownState({ status, quarantine, status_reason: reason }: WorkerView): ShownState {
   if (status !== 'idle') return status;
@@ -34,14 +34,14 @@ export function countStates(workers: Iterable<WorkerView>): ReadonlyMap<ShownSta
   return counts;
 }
 
-/** Shortens "NVIDIA A100-SXM4-80GB" to "A100-SXM4": the vendor is obvious, and the memory is shown next to the name. */
+/** Shortens "NVIDIA A100-SXM4-80GB" to "A100-SXM4", because the memory is shown next to the name. */
 export const gpuModel = (name: string): string =>
   name
     .replace(/^(NVIDIA|AMD|Intel(\(R\))?)\s+/i, '')
     .replace(/^GeForce\s+/i, '')
     .replace(/[\s-]\d+\s?GB\b.*$/i, '');
 
-/** Returns the memory of all GPUs together, in GiB; null when the worker reports none. */
+/** Returns the total memory of all GPUs in GiB; null if the worker reports none. */
 export function vramTotal(worker: WorkerView): number | null {
   const { gpus } = worker.gpu_info;
   if (gpus.length > 0 && gpus.length === worker.gpu_count)
@@ -50,33 +50,33 @@ export function vramTotal(worker: WorkerView): number | null {
 }
 
 /**
- * Rates the time since the last contact. Heartbeats arrive every 30 seconds: one missing heartbeat is late, and after
- * 120 seconds the worker is offline.
+ * Rates the time since the last contact. Heartbeats arrive every 30 seconds. So the first missing one is `late`, and
+ * about three missing ones are `lost`. Offline workers are `good`, because their state already shows the problem.
  */
 export function contactLevel({ status, last_contact_age_s: age }: WorkerView): 'good' | 'late' | 'lost' {
   if (status === 'offline' || age === null || age <= 45) return 'good';
   return age <= 90 ? 'late' : 'lost';
 }
 
-/** Returns why the server would refuse to delete the worker; null when it would delete it. */
+/** Returns why the server would refuse to delete the worker; null if the worker can be deleted. */
 export function undeletableReason(worker: WorkerView): 'online' | 'has_job' | null {
   if (worker.registered_at !== null && worker.status !== 'offline') return 'online';
   return worker.current_job_id === null ? null : 'has_job';
 }
 
-/** Returns true for SimpleTuner's own agent with a job, because it stops the job when its token is refused. */
+/** Returns true for SimpleTuner's own agent with a job, because this agent stops its job when its token is refused. */
 export const losesJobOnRotation = (worker: WorkerView): boolean =>
   worker.protocol === 1 && worker.current_job_id !== null && worker.status !== 'offline';
 
 /**
- * Returns labels that select only this worker, so that a job that requires them runs here. Null when the labels do not
- * identify it; empty when there is no other worker.
+ * Returns labels that no other worker has all of, so that a job that requires these labels runs on this worker. Returns
+ * null if another worker has all of them too. Without other workers, the labels may be empty.
  */
 export function identifyingLabels(
   worker: WorkerView,
   workers: Iterable<WorkerView>,
 ): Readonly<Record<string, string>> | null {
-  // Leave out values with pattern characters, because a job would read them as patterns.
+  // Omit values with pattern characters, because a job would interpret them as patterns.
   const plainLabels = Object.entries(worker.labels).filter(([, value]) => !/[*?[\]\\]/.test(value));
   for (const other of workers)
     if (other.id !== worker.id && plainLabels.every(([key, value]) => other.labels[key] === value))
@@ -84,7 +84,7 @@ export function identifyingLabels(
   return Object.fromEntries(plainLabels);
 }
 
-/** Returns the temperature of the hottest GPU in degrees Celsius; null when none is reported. */
+/** Returns the temperature of the hottest GPU in degrees Celsius; null if no GPU reports its temperature. */
 export function hottest({ status, gpu_figures: gpus }: WorkerView): number | null {
   const degreesOfGpus = gpus.flatMap(({ temperature_c: degrees }) => degrees ?? []);
   return status === 'offline' || degreesOfGpus.length === 0 ? null : Math.max(...degreesOfGpus);

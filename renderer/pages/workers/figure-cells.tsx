@@ -2,7 +2,7 @@ import { useT } from '../../i18n/index.ts';
 import { figure } from './texts.ts';
 
 interface FigureCellProps {
-  /** Null when the worker does not report it. */
+  /** Null if the worker does not report this figure. */
   readonly value: number | null;
   readonly unit: 'fleet.celsius' | 'fleet.watts';
 }

@@ -6,14 +6,14 @@ import { countStates, shownStates, isShownState, type ShownState, shownState } f
 import type { WorkerView } from '../../../protocol/worker.ts';
 
 /**
- * A parsed filter such as `rig state:busy label:team=nlp gpu:>=4 vram:>=24 type:ephemeral`. A worker must match every
- * part.
+ * A parsed filter, such as `rig state:busy label:team=nlp gpu:>=4 vram:>=24 type:ephemeral`. A worker must match every
+ * part of the filter.
  */
 interface WorkerQuery {
   readonly fits: (worker: WorkerView) => boolean;
-  /** The states that the filter names; empty when it accepts any state. */
+  /** The states in the filter. An empty list means any state. */
   readonly states: readonly ShownState[];
-  /** Parts that are invalid. When there are any, no worker matches. */
+  /** The invalid parts of the filter. If there are any, no worker matches. */
   readonly unknown: readonly string[];
 }
 
@@ -29,7 +29,7 @@ export function parseQuery(text: string): WorkerQuery {
       tests.push(hasWord(part.toLowerCase()));
       continue;
     }
-    // The user has not typed the value yet, so ignore this part.
+    // Ignore a part without a value, because the user has not typed the value yet.
     if (value === '') continue;
     const test = byKey(key.toLowerCase(), value.toLowerCase());
     if (test === null) unknown.push(part);
@@ -40,7 +40,7 @@ export function parseQuery(text: string): WorkerQuery {
   return { fits, states, unknown };
 }
 
-/** Makes the filter accept only this state, or any state for null. @internal */
+/** Changes the filter text so that it accepts only this state, or any state for null. @internal */
 export function withState(text: string, state: ShownState | null): string {
   const others = text.split(/\s+/).filter(part => part !== '' && !/^state:/i.test(part));
   return [...(state === null ? [] : [`state:${state}`]), ...others].join(' ');
@@ -115,7 +115,7 @@ export function FilterBar({ text, query, onChange, shown }: FilterBarProps) {
   const counts = useMemo(() => countStates(workers.values()), [workers]);
   const [only, ...more] = query.states;
   const chosen = only !== undefined && more.length === 0 ? only : null;
-  // Most fleets have no GPU trouble, and the other chips then fit one line.
+  // Hide the chip for GPU trouble if it is not needed, so that the other chips fit into one line.
   const chips = shownStates
     .map(id => ({ id, text: t(`state.${id}`), count: counts.get(id) ?? 0 }))
     .filter(({ id, count }) => id !== 'trouble' || count > 0 || id === chosen);

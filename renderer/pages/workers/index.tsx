@@ -121,7 +121,7 @@ function useFilter(): readonly [string, (text: string) => void] {
   return [params.get('q') ?? '', set];
 }
 
-/** Returns the selected workers, without those that no longer exist. */
+/** Manages the selected workers. `chosen` omits workers that no longer exist. */
 function useChosen(byId: ReadonlyMap<WorkerId, WorkerView>) {
   const [ids, setIds] = useState<ReadonlySet<WorkerId>>(new Set());
   const selection = useMemo(

@@ -28,7 +28,7 @@ export function parseLabels(text: string): ParsedLabels {
   return all.success ? { ok: true, labels: all.data } : { ok: false, line: labels.at(-1)?.join('=') ?? '' };
 }
 
-/** Number of labels to show in a row; the number of the others is shown after them. */
+/** Number of labels to show in a row, followed by the number of further labels. */
 const shownLabels = 2;
 
 export function LabelsCell({ worker }: { readonly worker: WorkerView }) {

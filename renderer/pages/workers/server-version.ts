@@ -11,8 +11,8 @@ export const ServerVersionProvider = ServerVersion.Provider;
 export const useProvidedServerVersion = (): string | null => useContext(ServerVersion);
 
 /**
- * Returns the version of the orchestrator whose data is displayed; null until loaded. In the desktop app, another
- * program may have served this page.
+ * Returns the version of the orchestrator whose data is displayed; null until loaded. It can differ from the version of
+ * this page, because in the desktop app another program may have served the page.
  */
 export function useServerVersion(): string | null {
   const { client } = usePanel();
@@ -27,18 +27,18 @@ export function useServerVersion(): string | null {
   return version;
 }
 
-/** Compares the version of Trainyard's agent with the server's; null when they are equal or one of them is unknown. */
+/** Compares an agent's version with the server's. Null if they are equal, if one is unknown, or for other agents. */
 export function compareAgentVersion(
   { protocol, agent_version: agent, local }: Pick<WorkerView, 'protocol' | 'agent_version' | 'local'>,
   server: string | null,
 ): 'older' | 'newer' | null {
-  // SimpleTuner's worker has version numbers of its own. The local worker always has the server's version.
+  // SimpleTuner's worker has different version numbers. The local worker always has the server's version.
   if (protocol === 1 || agent === null || server === null || local) return null;
   const order = compareVersions(agent, server);
   return order === 'same' ? null : order;
 }
 
-/** Returns the worker programs that rigs can download; null until loaded, and when the server has none. */
+/** Returns the worker programs that rigs can download; null until loaded, and if the server has none. */
 export function usePrograms(): AgentManifest | null {
   const { client } = usePanel();
   const [programs, setPrograms] = useState<AgentManifest | null>(null);

@@ -27,7 +27,7 @@ export const rowName = (t: Translator, worker: WorkerView): string =>
     count: worker.gpu_count,
   });
 
-/** Returns a text such as "connection lost, 12s". Null while the worker is connected, and once it is offline. */
+/** Returns a text such as "connection lost, 12s". Returns null while the worker is connected or offline. */
 export function lostText(
   t: Translator,
   { status, stream_closed_at: at }: WorkerView,
@@ -37,7 +37,7 @@ export function lostText(
   return t('workers.lost', { time: duration((now - Date.parse(at)) / 1000, t.language) });
 }
 
-/** Returns a short reason for the state of a worker; null when the state needs none. */
+/** Returns a short reason for the state of a worker; null if the state needs no reason. */
 export function reasonText(t: Translator, worker: WorkerView): string | null {
   const { status, status_reason: reason, drain, quarantine } = worker;
   if (drain !== null && status !== 'offline') {
@@ -45,7 +45,7 @@ export function reasonText(t: Translator, worker: WorkerView): string | null {
     return t('workers.drain.shortWhy', { by: drain.by, reason: drain.reason });
   }
   if (quarantine !== null && shownState(worker) === 'quarantined') return quarantine.reason;
-  // The lost connection is shown separately and explains the missing stream.
+  // Omit the missing stream, because the page shows the lost connection separately.
   if (worker.stream_closed_at !== null && reason === 'no_stream') return null;
   const [trouble] = worker.gpu_troubles;
   if (reason === 'gpu_trouble' && trouble !== undefined) return troubleText(t, trouble);

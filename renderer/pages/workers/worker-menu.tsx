@@ -10,7 +10,7 @@ import { useStartAction } from './actions.ts';
 import { undeletableReason } from './facts.ts';
 import { isUpdatable } from './update/facts.ts';
 
-/** Ends a drain or a quarantine. This destroys nothing, so it needs no confirmation. */
+/** Returns a function that ends a drain or a quarantine, without confirmation because this action destroys nothing. */
 export function useRevert() {
   const { client } = usePanel();
   const t = useT();

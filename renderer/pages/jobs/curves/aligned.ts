@@ -4,11 +4,11 @@ import type { Dot, Line } from './lines.ts';
 type Cell = number | null | undefined;
 
 interface Column {
-  /** The values to draw, smoothed if smoothing is on. */
+  /** The values to draw. They are smoothed if smoothing is on. */
   readonly value: readonly Cell[];
   /** The values before smoothing; null when smoothing is off. */
   readonly raw: readonly Cell[] | null;
-  /** Lowest and highest values among the points that each mean summarizes; null when no mean summarizes several. */
+  /** Lowest and highest reported value behind each mean; null when every mean comes from a single value. */
   readonly low: readonly Cell[] | null;
   readonly high: readonly Cell[] | null;
 }
@@ -41,7 +41,7 @@ export function align(lines: readonly Line[], { smoothing, isLog }: Shaping): Al
     const raw = dots.map(({ mean }) => (isDrawable(mean) ? mean : null));
     for (const { mean, count } of dots) if (mean !== null && !isDrawable(mean)) leftOut += count;
     const isThinned = dots.some(({ count }) => count > 1);
-    /** Where the edge cannot be drawn, the band ends at the mean. */
+    /** Returns one edge of the band. The band ends at the mean where its edge cannot be drawn. */
     const edge = (side: 'min' | 'max') =>
       dots.map((dot, index) => {
         const mean = raw[index] ?? null;
@@ -59,8 +59,8 @@ export function align(lines: readonly Line[], { smoothing, isLog }: Shaping): Al
 }
 
 /**
- * Returns the dot with a value that is nearest to `x`. Returns null when `x` is further than `slack` outside the ends
- * of the line.
+ * Returns the dot nearest to `x`, but skips gaps. Returns null if `x` is outside the line by more than `slack`, and if
+ * the line has only gaps.
  */
 export function nearest(dots: readonly Dot[], x: number, slack: number): Dot | null {
   const [first, last] = [dots[0], dots.at(-1)];
@@ -84,14 +84,14 @@ export const maxSmoothing = 0.99;
  * @internal
  */
 export function smooth(values: readonly (number | null)[], weight: number): readonly (number | null)[] {
-  const share = Math.min(maxSmoothing, Math.max(0, weight));
-  if (share === 0) return values;
+  const decay = Math.min(maxSmoothing, Math.max(0, weight));
+  if (decay === 0) return values;
   let mean = 0;
   let counted = 0;
   return values.map(value => {
     if (value === null) return null;
-    mean = share * mean + (1 - share) * value;
+    mean = decay * mean + (1 - decay) * value;
     counted += 1;
-    return mean / (1 - share ** counted);
+    return mean / (1 - decay ** counted);
   });
 }

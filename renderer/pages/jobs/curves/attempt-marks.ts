@@ -4,7 +4,7 @@ import { useT } from '../../../i18n/index.ts';
 import { breaksOf, type Curves } from './lines.ts';
 import type { View } from './view.ts';
 
-/** Names the attempts, and marks where each later one starts. */
+/** Names the attempts, and marks the start of every attempt except the first. */
 export function useAttemptMarks(
   { attempts }: JobDetail,
   whole: Curves,

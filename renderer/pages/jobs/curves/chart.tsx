@@ -40,7 +40,7 @@ interface ChartProps {
   readonly palette: Palette;
   readonly width: number;
   readonly onZoom: (range: AxisRange) => void;
-  /** Shown in the head, next to the button for the table. */
+  /** Content of the head, next to the button for the table. */
   readonly children?: ReactNode;
 }
 
@@ -63,7 +63,7 @@ export function Chart({ plan, curves, compared, view, ...props }: ChartProps) {
     () => ({ axis, isLog, palette, t, valueText: (value: number) => valueText(value, plan, t) }),
     [axis, isLog, palette, t, plan],
   );
-  // A comparison without a job of its own summarizes all jobs.
+  // The comparison page has no main job, so its charts summarize all jobs.
   const summary = summarize(linesOfJob.length === 0 ? lines : linesOfJob);
   const title = chartTitle(plan, t);
   const withoutStep = lines.reduce((sum, each) => sum + each.withoutStep, 0);
@@ -161,7 +161,7 @@ interface LegendProps {
   readonly range: AxisRange;
 }
 
-/** Distance to a point at which the pointer still selects it, as a share of the visible range. */
+/** Maximum distance between the pointer and a point that it selects, as a share of the visible range. */
 const pointerTolerance = 0.01;
 
 /** Names each line, with its value at the pointer or its latest value. */

@@ -61,8 +61,8 @@ function Picker({ taken, onChoose }: PickerProps) {
   const hintId = useId();
   const fieldId = useId();
   const [text, setText] = useState('');
-  const [isAsked, setAsked] = useState(false);
-  const foundJobs = useFound(text.trim(), isAsked);
+  const [isOpened, setOpened] = useState(false);
+  const foundJobs = useFound(text.trim(), isOpened);
   const fitting = useMemo(
     () => (foundJobs ?? []).filter(({ id }) => !taken.includes(id)),
     [foundJobs, taken],
@@ -73,7 +73,7 @@ function Picker({ taken, onChoose }: PickerProps) {
       setText('');
       onChoose(JobId.parse(id));
     },
-    () => setAsked(true),
+    () => setOpened(true),
   );
   return (
     <div className="curve-picker">
@@ -117,7 +117,7 @@ function Picker({ taken, onChoose }: PickerProps) {
         </div>
       </div>
       <span id={hintId} className="muted" role="status">
-        {isAsked && foundJobs !== null && fitting.length === 0 && t('curves.compare.none')}
+        {isOpened && foundJobs !== null && fitting.length === 0 && t('curves.compare.none')}
       </span>
     </div>
   );
@@ -126,17 +126,17 @@ function Picker({ taken, onChoose }: PickerProps) {
 const maxOffered = 8;
 
 /** Finds jobs that match the text, newest first; null until the first answer. */
-function useFound(text: string, isAsked: boolean): readonly JobView[] | null {
+function useFound(text: string, isOpened: boolean): readonly JobView[] | null {
   const { client } = usePanel();
   const [foundJobs, setFoundJobs] = useState<readonly JobView[] | null>(null);
   useEffect(() => {
-    if (!isAsked) return undefined;
+    if (!isOpened) return undefined;
     const controller = new AbortController();
     const query = { limit: maxOffered + maxOthers + 1, ...(text !== '' && { q: text }) };
     void client.call(queueApi.list, { query, signal: controller.signal }).then(answer => {
       if (!controller.signal.aborted && answer.ok) setFoundJobs(answer.value.entries);
     });
     return () => controller.abort();
-  }, [client, text, isAsked]);
+  }, [client, text, isOpened]);
   return foundJobs;
 }

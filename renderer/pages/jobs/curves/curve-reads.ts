@@ -13,14 +13,14 @@ import { useReads } from '../details/job-reads.ts';
 import type { View } from './view.ts';
 
 /**
- * Maximum number of points per answer. It is limited because the data is requested again and again while the job runs.
+ * Maximum number of points per answer. The limit exists because the panel requests the data repeatedly during a job.
  */
 const maxDots = 20_000;
 const minPoints = 100;
-/** Points per curve when the whole range is read only to show where each attempt lies. */
+/** Points per curve for the full range while a part is zoomed. They only show where each attempt is on the axis. */
 const overviewPoints = 50;
 
-/** Returns the number of points to request per curve: one per pixel, but fewer when there are many curves. @internal */
+/** Returns the number of points to request per curve: about one per pixel, or fewer if there are many curves. @internal */
 export function pointsFor(widthPx: number, curves: number): number {
   const pointsForWidth = Math.ceil(Math.max(1, widthPx) / 200) * 200;
   const maxPerCurve = Math.max(minPoints, Math.floor(maxDots / Math.max(1, curves)));
@@ -30,8 +30,8 @@ export function pointsFor(widthPx: number, curves: number): number {
 type Query = Readonly<Record<string, string>>;
 
 /**
- * Returns the queries that read one range of the axis. On the time axis there is one query per attempt, because the
- * server counts time from the start of each attempt.
+ * Returns the queries that read one range of the axis. The time axis needs one query per attempt, because the server
+ * counts time from the start of each attempt.
  * @internal
  */
 export function queriesFor(axis: Axis, [from, to]: AxisRange, { attempts }: Curves): readonly Query[] {
@@ -52,7 +52,7 @@ interface CurveRequest {
 }
 
 export interface VisibleCurves {
-  /** The curves over the full range; only `overviewPoints` points each while a part is zoomed. */
+  /** The curves over the full range. While a part is zoomed, each curve has only `overviewPoints` points. */
   readonly whole: Curves;
   /** The curves in the visible range. */
   readonly shown: Curves;
@@ -96,7 +96,7 @@ interface CurvesRead {
 }
 
 /**
- * Reads the curves, and reads them again after events of the job, at a limited rate and only while the page is visible.
+ * Reads the curves. Reads them again after events of the job, at a limited rate and only while the page is visible.
  */
 export function useCurves(job: JobDetail, { axis, zoom }: View, widthPx: number): CurvesRead {
   const { client } = usePanel();
@@ -122,10 +122,10 @@ export function useCurves(job: JobDetail, { axis, zoom }: View, widthPx: number)
   return { seen, failure, reload };
 }
 
-/** Number of curves to assume for each compared job. It makes their curves coarser than those of the job itself. */
+/** Number of curves to assume per compared job. With this number, their curves can be coarser than those of the main job. */
 const curvesOfEach = 20;
 
-/** Reads the curves of the compared jobs whenever those of this job (`shown`) have been read. */
+/** Reads the curves of the compared jobs again whenever `shown`, the curves of the main job, changes. */
 export function useCompared(
   { others, axis, zoom }: View,
   shown: Curves,

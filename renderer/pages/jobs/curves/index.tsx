@@ -24,7 +24,7 @@ interface JobProps {
   readonly job: JobDetail;
 }
 
-/** Charts of the metrics of a training and of its GPUs. */
+/** Shows charts of a job's training metrics and of its GPUs. */
 export function JobCurves({ job }: JobProps) {
   const t = useT();
   const [params, setParams] = useSearchParams();
@@ -51,7 +51,7 @@ export function JobCurves({ job }: JobProps) {
   );
 }
 
-/** Returns the end of the key of the text that says why there are no curves. */
+/** Returns the suffix of the text key that explains why there are no curves. */
 function reasonOf({ status }: JobDetail) {
   if (isFinal(status)) return 'ended';
   return isWaiting(status) ? 'waits' : 'runs';

@@ -15,11 +15,11 @@ export type ChartPlan =
 
 export interface ChartKey {
   readonly key: string;
-  /** For a GPU metric, the GPU's index on the machine. */
+  /** The index of the GPU on its machine; null for metrics of the trainer. */
   readonly gpu: number | null;
 }
 
-/** The most useful metrics, which come first. The others follow in the order in which the trainer reported them. */
+/** The most useful metrics, which come first. Other metrics follow in the order in which the trainer reported them. */
 const firstMetrics = ['loss', 'learning_rate', 'steps_per_second'];
 const gpuKey = /^gpu\.(\d{1,3})\.(.+)$/;
 

@@ -23,17 +23,17 @@ export interface Dot {
 export interface Line {
   readonly id: string;
   readonly attempt: number;
-  /** Name of the other job in a comparison; null for the job itself. */
+  /** Name of the job if it is a compared job; null for the main job. */
   readonly job: string | null;
   readonly gpu: number | null;
-  /** Index of the colour and the dashes, unique within a chart. It does not change when other curves are hidden. */
+  /** Index of the colour and the dash pattern, unique within a chart. It stays the same when other curves are hidden. */
   readonly style: number;
   readonly dots: readonly Dot[];
   /** Number of points without a step, which have no position on the step axis. */
   readonly withoutStep: number;
 }
 
-/** Returns the lines of the attempts in `shown`, or of all attempts when it is null. */
+/** Returns the lines of the attempts in `shown`, or of all attempts if `shown` is null. */
 export function toLines(
   curves: Curves,
   chart: ChartPlan,
@@ -58,7 +58,7 @@ export function toLines(
   );
 }
 
-/** Another job whose curves are drawn next to those of this job. */
+/** A job whose curves are drawn in the charts of the main job. */
 export interface Compared {
   readonly id: string;
   readonly name: string;
@@ -66,8 +66,8 @@ export interface Compared {
 }
 
 /**
- * Returns the lines of all attempts of the compared jobs, in styles that the chart does not use yet. GPU charts show no
- * other jobs.
+ * Returns the lines of all attempts of the compared jobs, in styles that the main job does not use. GPU charts show only
+ * the main job.
  */
 export function toComparedLines(
   curvesOfJob: Curves,
@@ -146,13 +146,13 @@ export function breaksOf(curves: Curves, axis: Axis, shown: ReadonlySet<number> 
 /** A range of the axis. */
 export type AxisRange = readonly [from: number, to: number];
 
-/** Returns a selected range in whole steps or milliseconds, with at least one of them. */
+/** Expands a selected range to whole steps or milliseconds. The result ends at 1 or later. */
 export const wholeRange = ([from, to]: AxisRange): AxisRange => [
   Math.max(0, Math.floor(from)),
   Math.max(1, Math.ceil(to)),
 ];
 
-/** Gives a range that contains only one position a width, so that its axis has different ticks. */
+/** Widens a range that contains only one position, so that its axis has different ticks. */
 export function widened([from, to]: AxisRange): AxisRange {
   if (from < to) return [from, to];
   const margin = Math.max(1, Math.round(from / 10));

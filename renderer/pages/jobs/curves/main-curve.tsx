@@ -19,7 +19,7 @@ interface JobProps {
 
 const wholeView = parseView(new URLSearchParams());
 
-/** The loss of a training as a chart, or its first other metric. Renders nothing for a job that ended without metrics. */
+/** A chart of the loss, or of the first metric if there is no loss. Renders nothing for a job that ended without metrics. */
 export function MainCurve({ job }: JobProps) {
   const t = useT();
   const { host, width } = useWidth();
@@ -28,7 +28,7 @@ export function MainCurve({ job }: JobProps) {
   if (isEmpty && isFinal(job.status)) return null;
   return (
     <div ref={host} className="glance-curve" aria-busy={seen === null && failure === null}>
-      {/* A failed update keeps the chart; the badge of the page shows that the connection is lost. */}
+      {/* A failed update keeps the chart, because the badge of the page shows that the connection is lost. */}
       {failure !== null && seen === null && (
         <section className="card">
           <p>{t('curves.failed', { why: detailOf(failure) ?? t('error.unreachable') })}</p>
@@ -60,7 +60,7 @@ function MainChart({ job, whole, width }: MainChartProps) {
   const plan = useMemo(() => chartsOf(whole.keys.map(({ key }) => key)).at(0), [whole.keys]);
   const { workerOf, marks } = useAttemptMarks(job, whole, wholeView);
   const range = useMemo(() => widened(spanOf(whole, wholeView.axis, null) ?? [0, 1]), [whole]);
-  /** A selected range opens in the tab that can show it in detail. */
+  /** Opens the selected range in the metrics tab, which shows it in detail. */
   const zoomTo = useCallback(
     (selected: AxisRange) =>
       setParams(withView(new URLSearchParams({ tab: 'metrics' }), { zoom: wholeRange(selected) })),
@@ -88,7 +88,7 @@ const noComparison = [] as const;
 /** Padding and border of a chart in its card. Keep in sync with the stylesheet. */
 const padding = 34;
 
-/** Width of the chart in pixels; 0 until measured. */
+/** Measures the width of the chart in pixels. Returns a width of 0 until the first measurement. */
 function useWidth() {
   const host = useRef<HTMLDivElement>(null);
   const [width, setWidth] = useState(0);

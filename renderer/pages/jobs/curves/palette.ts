@@ -11,8 +11,7 @@ export interface Palette {
 const lineNames = ['--curve-1', '--curve-2', '--curve-3', '--curve-4', '--curve-5', '--curve-6'] as const;
 
 /**
- * Dash patterns. Their number shares no factor with the number of colours, so thirty lines have thirty different
- * combinations.
+ * Dash patterns. Their number, 5, shares no factor with the 6 colours. So 30 lines have 30 different combinations.
  */
 const dashes: readonly (readonly number[])[] = [[], [8, 4], [2, 3], [12, 3, 2, 3], [5, 3]];
 

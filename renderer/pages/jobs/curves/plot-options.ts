@@ -18,7 +18,7 @@ export interface PlotEvents {
   /** Returns the visible range of the axis. */
   readonly range: () => AxisRange;
   readonly onZoom: (range: AxisRange) => void;
-  /** Called with the position of the pointer over any chart; null when it leaves. */
+  /** Called with the position of the pointer over any chart; null when the pointer leaves. */
   readonly onPoint: (x: number | null) => void;
   /** Returns the space to leave above the curves, in pixels. */
   readonly headroom: () => number;
@@ -38,8 +38,8 @@ const increments = {
 };
 
 /**
- * Converts lines to uPlot's series. Each line has four, in this order: the lower and upper edge of its band, the raw
- * values, the drawn values.
+ * Converts lines to the series of uPlot. Each line has four series in this order: the lower edge of its band, the upper
+ * edge, the raw values, and the drawn values.
  */
 export function dataOf({ xs, columns }: AlignedLines): uPlot.AlignedData {
   const none = xs.map(() => undefined);

@@ -16,7 +16,7 @@ interface PlotProps {
   readonly label: string;
   readonly lines: readonly Line[];
   readonly data: AlignedLines;
-  /** Keep the same object between renders. */
+  /** Must be the same object between renders; a new object creates a new plot. */
   readonly shape: PlotShape;
   readonly range: AxisRange;
   readonly marks: readonly Mark[];
@@ -25,7 +25,7 @@ interface PlotProps {
   readonly onPoint: (x: number | null) => void;
 }
 
-/** Draws lines with uPlot. New points update the existing plot; a new `shape` creates another plot. */
+/** Draws lines with uPlot. New points update the existing plot; a new `shape` or other lines create a new plot. */
 export function Plot({ label, lines, data, shape, range, marks, width, onZoom, onPoint }: PlotProps) {
   const host = useRef<HTMLDivElement>(null);
   const plot = useRef<UPlot | null>(null);

@@ -5,7 +5,7 @@ import type { ChartPlan } from './keys.ts';
 import type { Axis, Dot, Line } from './lines.ts';
 
 interface Summary {
-  /** The newest value, from the last attempt that has any. */
+  /** The newest value of the last line that has values. */
   readonly latest: { readonly value: number; readonly dot: Dot };
   readonly min: number;
   readonly max: number;
@@ -77,7 +77,7 @@ const shortFormat = perLanguage(
 
 export const whole = (value: number, t: Translator): string => wholeFormat(t.language).format(value);
 
-/** Formats a value; temperatures and megabytes without decimals. */
+/** Formats a value. Values of GPU charts have no decimals. */
 export const valueText = (value: number, chart: ChartPlan, t: Translator): string =>
   chart.kind === 'gpu' ? whole(value, t) : figure(value, t.language);
 
@@ -109,8 +109,8 @@ export function lineName({ attempt, gpu, job }: Line, { workerOf, attempts }: Na
 }
 
 /**
- * Summarizes a chart in a sentence, which screen readers use too. With several GPUs, it gives the range instead of a
- * latest value.
+ * Summarizes a chart in a sentence, which screen readers also use. With several GPUs, the sentence contains only the
+ * range, without a latest value.
  */
 export function summaryText(summary: Summary, chart: ChartPlan, axis: Axis, t: Translator): string {
   const text = (value: number): string => valueText(value, chart, t);

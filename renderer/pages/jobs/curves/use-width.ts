@@ -1,11 +1,11 @@
 import { useEffect, useRef, useState } from 'react';
 
-/** Padding of a chart in its card, gap between cards, and minimum width for two columns. Keep in sync with the stylesheet. */
+/** In pixels: padding of a chart in its card, gap between cards, and minimum width for two columns. Same as in `curves.css`. */
 const padding = 34;
 const gap = 16;
 const minForTwo = 900;
 
-/** Width of a chart in pixels; 0 until measured. */
+/** Measures the width of a chart in pixels. Returns a width of 0 until the first measurement. */
 export function useWidth() {
   const grid = useRef<HTMLDivElement>(null);
   const [width, setWidth] = useState(0);

@@ -15,10 +15,10 @@ export interface View {
   readonly others: readonly JobId[];
 }
 
-/** Maximum number of compared jobs; the colours of more curves could not be told apart. */
+/** Maximum number of compared jobs. The colours of more curves would be hard to distinguish. */
 export const maxOthers = 4;
 
-/** Reads the view from the URL. Ignores invalid values, and ignores `own`, the job itself, among the compared jobs. */
+/** Reads the view from the URL. Ignores invalid values, and removes `shownJob` from the compared jobs. */
 export function parseView(params: URLSearchParams, shownJob: JobId | null = null): View {
   const smoothing = Number(params.get('smooth') ?? 0);
   const attempts = (params.get('attempts') ?? '').split(',').flatMap(word => positive(word) ?? []);
@@ -46,8 +46,8 @@ function zoomOf(text: string | null): AxisRange | null {
 }
 
 /**
- * Returns the URL parameters with this change; other parameters stay. A change of the axis resets the zoom, because a
- * range of steps means nothing on a time axis.
+ * Returns the URL parameters with this change to the view; other parameters stay. A change of the axis resets the zoom,
+ * because a range of steps means nothing on a time axis.
  */
 export function withView(params: URLSearchParams, change: Partial<View>): URLSearchParams {
   const before = parseView(params);
@@ -68,7 +68,7 @@ export function withView(params: URLSearchParams, change: Partial<View>): URLSea
   return next;
 }
 
-/** Adds or removes an attempt. Returns null, which means all, when every attempt or none would be left. */
+/** Adds or removes an attempt. Returns null, which means all attempts, if the result would be all or none. */
 export function toggled(
   chosen: ReadonlySet<number> | null,
   attempt: number,

@@ -60,7 +60,7 @@ function AttemptItem({ job, attempt }: AttemptItemProps) {
   );
 }
 
-/** The workers of an attempt on several workers. The error of the one that failed is the error of the attempt. */
+/** The workers of an attempt that runs on several workers. Errors are shown with the attempt, not with its workers. */
 function Nodes({ nodes }: { readonly nodes: readonly NodeView[] }) {
   const t = useT();
   if (nodes.length === 0) return null;
@@ -110,7 +110,7 @@ function resumeText({ checkpoint, step }: NonNullable<AttemptView['resumed']>, t
   return t('jobs.attempt.wentOnAt', { checkpoint, step });
 }
 
-/** Returns true when the result of the job above already shows the whole error of its last attempt. */
+/** Returns true when the job's result at the top of the page already shows the whole error of this attempt. */
 const isShownAbove = ({ attempt, error_message: error }: AttemptView, job: JobDetail): boolean =>
   error !== null &&
   job.status === 'failed' &&

@@ -11,10 +11,10 @@ import { progressText } from '../figures.ts';
 import { shownState } from '../list/filter.ts';
 import './chain.css';
 
-/** Maximum number of parents and of children to draw. */
+/** Maximum number of jobs to draw per step. */
 const maxShown = 8;
 
-/** A job in the picture. The page may know more about it than the server's answer, because of the event stream. */
+/** A job in the diagram, as the server's answer describes it. The event stream may provide newer data. */
 interface ChainJob {
   readonly id: JobId;
   readonly name: string | null;
@@ -22,7 +22,7 @@ interface ChainJob {
   readonly isRetry: boolean;
 }
 
-/** A picture of the jobs that this one waits for, and of those that start after it. */
+/** A diagram of the job with its parents and children. */
 export function JobChain({ job }: { readonly job: JobDetail }) {
   const t = useT();
   const jobs = useFleet(({ fleet }) => fleet.jobs);
@@ -111,7 +111,7 @@ const parentsOf = (parents: NonNullable<JobView['after']>['parents']): readonly 
     isRetry: retry !== null,
   }));
 
-/** The children that the server listed, and those that were submitted since. */
+/** Returns the children that the server listed, and the children that were submitted since. */
 function childrenOf(job: JobDetail, jobs: ReadonlyMap<JobId, JobView>): readonly ChainJob[] {
   const children = new Map<JobId, ChainJob>(
     job.children.map(({ job_id: id, name, status }) => [id, { id, name, status, isRetry: false }]),

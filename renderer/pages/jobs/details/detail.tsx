@@ -59,13 +59,12 @@ export function JobDetailPage({ id }: { readonly id: string }) {
   const [params, setParams] = useSearchParams();
   const { job, isGone } = useJob(id);
   const tab = allTabs.find(name => name === params.get('tab')) ?? 'overview';
-  // Keep the tab that the URL names even when the user may not open it, so that the page can explain why.
+  // Keep the tab from the URL even when the user may not open it, so that the page can explain the missing permission.
   const shown = allTabs.filter(
     name => (job === null ? may(tabs[name]) : may(tabs[name], job)) || name === tab,
   );
   const open = (name: string): void => {
-    // Radix reports a click twice, for the press and for the focus; the second report must not add another history
-    // entry.
+    // Radix reports a click twice: for the press and for the focus. The second report must not add a history entry.
     const shownNow = new URLSearchParams(globalThis.location.search).get('tab') ?? 'overview';
     if (name !== shownNow) setParams(name === 'overview' ? {} : { tab: name });
   };
@@ -159,7 +158,7 @@ function JobRaw({ job }: { readonly job: JobDetail }) {
   };
   return (
     <div className="card">
-      {/* Without a secure context, as over plain HTTP from another machine, a page has no clipboard. */}
+      {/* Pages without a secure context have no clipboard, such as pages over plain HTTP from another machine. */}
       {'clipboard' in navigator && (
         <div>
           <Button onClick={() => void copy()}>{t(isCopied ? 'action.copied' : 'action.copy')}</Button>

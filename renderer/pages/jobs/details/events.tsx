@@ -51,7 +51,7 @@ export function JobEvents({ id }: { readonly id: JobId }) {
   );
 }
 
-/** Shows the actor of a row; a worker by its current name while it exists. */
+/** Shows the actor of a row. A worker that still exists appears with its current name. */
 function Actor({ entry: { actor_id: id, actor_type: type } }: { readonly entry: JobEntry }) {
   const worker = useFleet(({ fleet }) => {
     const workerId = type === 'worker' ? WorkerId.safeParse(id).data : undefined;

@@ -8,16 +8,16 @@ import { type Translator, useT, type MessageKey } from '../../../i18n/index.ts';
 import { StartTime } from '../start-time.tsx';
 import { waitText } from '../wait-text.ts';
 
-/** Maximum number of workers to list. In a larger fleet, those with the fewest reasons are listed. */
+/** Maximum number of workers to list. In a larger fleet, the list shows the workers with the fewest reasons. */
 const maxWorkers = 50;
 
 interface ExplainedProps {
   readonly explanation: Explanation;
-  /** True when the page already says that no worker can take the job. */
+  /** True if the page already shows that no worker can take the job. */
   readonly isHeadline?: boolean;
 }
 
-/** Lists for each worker why it cannot take the job. */
+/** Shows the estimated start, the reasons why a job is pending, the pools, and why each worker cannot take the job. */
 function WaitingExplained({ explanation, isHeadline = false }: ExplainedProps) {
   const t = useT();
   const { reasons, workers, pools, unsatisfiable, predicted_start: start } = explanation;
@@ -77,7 +77,7 @@ function WaitingExplained({ explanation, isHeadline = false }: ExplainedProps) {
   );
 }
 
-/** Says how much of a job's data a worker has; nothing for a job without data. */
+/** Describes how much of the job's data a worker has. Returns an empty list for a job without data. */
 export function dataText(
   datasets: Explanation['workers'][number]['datasets'],
   t: Translator,
@@ -96,7 +96,7 @@ export function ExplainJob({ job }: { readonly job: JobView }) {
   useEffect(() => {
     const controller = new AbortController();
     void client.call(queueApi.explain, { params: { id: job.id }, signal: controller.signal }).then(answer => {
-      // After a failure, show nothing; the reason above the list is enough.
+      // Ignore failures, because the page already shows the main reason.
       if (answer.ok && !controller.signal.aborted) setExplanation(answer.value);
     });
     return () => controller.abort();
@@ -131,7 +131,7 @@ const keys = {
   avoid_previous: 'jobs.check.avoidPrevious',
 } as const satisfies Readonly<Partial<Record<WorkerReason['code'], MessageKey>>>;
 
-/** Returns the translated reasons why a worker cannot take a job. An offline worker is not also still connecting. */
+/** Returns the translated reasons why a worker cannot take a job. Omits the missing event stream of an offline worker. */
 export function checkTexts(reasons: readonly WorkerReason[], t: Translator): readonly string[] {
   const isOffline = reasons.some(({ code }) => code === 'offline');
   return reasons.filter(({ code }) => !isOffline || code !== 'no_stream').map(reason => checkText(reason, t));

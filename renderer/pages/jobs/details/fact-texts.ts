@@ -4,7 +4,7 @@ import { perLanguage } from '../../../i18n/formats.ts';
 
 const lists = perLanguage(language => new Intl.ListFormat(language, { type: 'unit', style: 'short' }));
 
-/** Names the GPUs of a job by their numbers: "GPU 0", "GPUs 0, 1". Null when the job has none now. */
+/** Names the GPUs of a job by their numbers: "GPU 0", "GPUs 0, 1". Returns null while the job has no GPUs. */
 export function assignedGpusText({ allocated_gpus: gpus }: JobView, t: Translator): string | null {
   if (gpus === null || gpus.length === 0) return null;
   return t('jobs.fact.gpuNumbers', {
@@ -22,13 +22,13 @@ const outcomes: Readonly<Record<string, MessageKey>> = {
   withdrawn: 'jobs.outcome.withdrawn',
 };
 
-/** Returns the text for an outcome. An outcome that only newer servers report is shown unchanged. */
+/** Returns the text for an outcome. Returns an unknown outcome, from a newer server, unchanged. */
 export function outcomeText(outcome: string, t: Translator): string {
   const key = outcomes[outcome];
   return key === undefined ? outcome : t(key);
 }
 
-/** Returns the outcome of an attempt. An active attempt has the state of its job, such as recovering. */
+/** Returns the text for the outcome of an attempt, or for the status of its job while the attempt is active. */
 export const attemptText = (
   outcome: AttemptView['outcome'],
   { status }: Pick<JobView, 'status'>,

@@ -25,19 +25,19 @@ export const FactList = ({ facts }: { readonly facts: readonly Fact[] }) => (
   </dl>
 );
 
-/** The template that a job came from. The link asks for its values again. */
+/** The template of a job. The link opens the form for the values of the template. */
 function TemplateLink({ name }: { readonly name: string }) {
   const may = useMay();
   if (!may(queueApi.submit)) return name;
   return <Link href={`/jobs/new?template=${encodeURIComponent(name)}`}>{name}</Link>;
 }
 
-/** The details of a job: its requirements, its place and its times. */
+/** The details of a job: requirements, worker, times and options. */
 export function Facts({ job }: { readonly job: JobDetail }) {
   const t = useT();
   const now = useNow();
   const ran = runTime(job, now);
-  // A pending job may still name the worker of its previous attempt, so show a worker only for other jobs.
+  // A pending job may still name the worker and start time of its previous attempt, so hide both.
   const isOn = !isWaiting(job.status);
   const facts: readonly Fact[] = [
     [t('jobs.fact.user'), job.user],

@@ -24,7 +24,7 @@ const texts = {
 
 const kinds = { approve: 'primary', reject: 'danger', duplicate: 'plain', cancel: 'danger' } as const;
 
-/** The actions that are possible now as buttons, and all others in a menu. */
+/** Shows the most frequent actions that are possible now as buttons, and all other actions in a menu. */
 export function HeaderActions({ job }: JobProps) {
   const t = useT();
   const may = useMay();
@@ -42,7 +42,7 @@ export function HeaderActions({ job }: JobProps) {
           );
         const isBusy = busy.has(act);
         return (
-          // A disabled button would lose the focus.
+          // `aria-disabled` keeps the focus on the button; `disabled` would lose it.
           <Button key={act} aria-disabled={isBusy} onClick={() => isBusy || send(act)}>
             {t(isBusy ? 'jobs.head.busy' : texts[act])}
           </Button>
@@ -58,7 +58,7 @@ export function HeaderActions({ job }: JobProps) {
   );
 }
 
-/** Sends requests to the trainer, and keeps the last failure until the next request. */
+/** Sends requests to the trainer. `failure` is the last failure and stays until the next request. */
 function useRequests(job: JobView) {
   const t = useT();
   const { request } = useJobActions();

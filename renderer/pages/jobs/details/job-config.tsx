@@ -17,7 +17,7 @@ interface Found {
   readonly inFolder: Training | null;
 }
 
-/** Shows the job's config, and how the config of the same name in the folder differs from it. */
+/** Shows the job's config, and its differences from the config of the same name in the folder. */
 export function JobConfig({ job }: { readonly job: JobDetail }) {
   const t = useT();
   const { found, failure } = useFound(job);

@@ -4,7 +4,7 @@ import { useT } from '../../../i18n/index.ts';
 import { sizeText } from '../figures.ts';
 import { useDataPlaces } from './use-data-places.ts';
 
-/** The datasets that the worker downloads for the job; renders nothing without any. */
+/** The datasets that the worker downloads for the job. Renders nothing for a job without data. */
 export const JobData = ({ job }: { readonly job: JobDetail }) => job.data.length > 0 && <DataOf job={job} />;
 
 function DataOf({ job }: { readonly job: JobDetail }) {
@@ -26,7 +26,7 @@ function DataOf({ job }: { readonly job: JobDetail }) {
 
 interface SourceProps {
   readonly data: JobDataView;
-  /** Where the version is; null while that is unknown. */
+  /** Text that names the rigs with this version; null while the rigs are unknown. */
   readonly places: string | null;
 }
 

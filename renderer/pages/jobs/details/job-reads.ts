@@ -7,8 +7,8 @@ import { useT } from '../../../i18n/index.ts';
 import { showFailure } from '../../../ui/toast.tsx';
 
 /**
- * Returns a job with its attempts. The attempts are read again after each event of the job; all other data comes from
- * the event stream.
+ * Returns a job with its attempts. Reads the attempts again after each event of the job; all other data comes from the
+ * event stream. `job` is null until the first answer. `isGone` is true if the job does not exist.
  */
 export function useJob(id: string): { readonly job: JobDetail | null; readonly isGone: boolean } {
   const t = useT();
@@ -36,15 +36,15 @@ export function useJob(id: string): { readonly job: JobDetail | null; readonly i
 
 const noId = JobId.parse('-');
 
-/** Returns the number of the job's newest event in memory, which changes with each event. */
+/** Returns the sequence number of the job's newest event in memory, which changes with each event. */
 export const useLastEvent = (id: string): number | undefined =>
   useFleet(({ fleet }) => fleet.recent.find(event => event.kind === 'job' && event.job_id === id)?.seq);
 
 const minIntervalMs = 5_000;
 
 /**
- * Returns a counter that increases when data of the job should be read again: after events of the job, at a limited
- * rate, and only while the page is visible.
+ * Returns a counter that increases when data of the job should be read again. It increases after events of the job, at a
+ * limited rate, and only while the page is visible.
  */
 export function useReads(job: JobDetail): { readonly reads: number; readonly reload: () => void } {
   const [reads, setReads] = useState(0);
@@ -65,7 +65,7 @@ export function useReads(job: JobDetail): { readonly reads: number; readonly rel
       newThrottle.stop();
     };
   }, [reload]);
-  // The first render reads the current state anyway, so react only to changes after it.
+  // The first render already reads the current state, so react only to later changes.
   const lastJob = useRef(job);
   useEffect(() => {
     if (lastJob.current === job) return;
@@ -79,13 +79,13 @@ interface ThrottleOptions {
   /** Minimum time between two runs, in milliseconds. */
   readonly everyMs: number;
   readonly now: () => number;
-  /** Runs a function after a delay in milliseconds; the returned function cancels it. */
+  /** Runs a function after a delay in milliseconds. The returned function cancels the timer. */
   readonly schedule: (ms: number, then: () => void) => () => void;
   readonly run: () => void;
 }
 
 interface Throttle {
-  /** Runs the action as soon as the interval allows, and once more after that. */
+  /** Runs the action as soon as the interval allows, and once more after another interval. */
   readonly request: () => void;
   readonly stop: () => void;
 }

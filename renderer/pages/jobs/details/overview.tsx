@@ -32,10 +32,10 @@ const LogTail = lazy(() =>
   loadPart(async () => ({ default: (await import('../logs/log-tail.tsx')).LogTail })),
 );
 
-/** Loaded on demand, because most jobs wait for no other job. */
+/** Loaded on demand, because most jobs have no parents or children. */
 const JobChain = lazy(() => loadPart(async () => ({ default: (await import('./chain.tsx')).JobChain })));
 
-/** Loaded on demand, because most jobs take no files of others. */
+/** Loaded on demand, because most jobs use no files of other jobs. */
 const JobInputs = lazy(() =>
   loadPart(async () => ({ default: (await import('../inputs/card.tsx')).JobInputs })),
 );
@@ -68,7 +68,7 @@ export const JobOverview = ({ job }: JobProps) => (
   </>
 );
 
-/** Shows the order of jobs, if this one waits for others or others wait for it. */
+/** Shows the diagram of parents and children if the job has any. */
 function Chain({ job }: JobProps) {
   const isParent = useFleet(
     ({ fleet }) =>
@@ -83,7 +83,7 @@ function Chain({ job }: JobProps) {
   );
 }
 
-/** Shows how the training is doing: progress, main curve, newest samples, and the end of the log. */
+/** Summarizes the training: progress, main curve, newest samples, and the end of the log. */
 function Glance({ job }: JobProps) {
   const may = useMay();
   const hasStarted = job.attempts.some(({ started_at: at }) => at !== null);
@@ -121,7 +121,7 @@ function StatusSummary({ job }: JobProps) {
   const t = useT();
   const jobFigures = useMemo(() => figuresOf(job, t), [job, t]);
   const figures = [...jobFigures, ...useUsageFacts(job)];
-  // The attempt below shows the whole error.
+  // Only the line that states the error; the list of attempts below shows the whole error.
   const failure = job.status === 'failed' ? failureText(job, t, lastErrorLine) : null;
   return (
     <section className="card job-now" aria-labelledby="job-now">

@@ -7,9 +7,9 @@ import { usePanel } from '../../../app/context.ts';
 import { useRunT } from '../../compare/texts.tsx';
 
 interface Changes {
-  /** Number of keys in which the configs differ. */
+  /** Number of keys whose values differ. */
   readonly count: number;
-  /** Some of them, with the values of both jobs; undefined for a key that a config does not have. */
+  /** The first of these keys with their values in each config. A value is undefined if the config does not have the key. */
   readonly shown: readonly {
     readonly key: string;
     readonly before: string | undefined;
@@ -17,10 +17,10 @@ interface Changes {
   }[];
 }
 
-/** More changes than this are only counted. A request can name up to 8 keys. */
+/** Maximum number of changes to show; the rest is only counted. A request can name up to 8 keys. */
 const maxShown = 4;
 
-/** Reads in which keys the config of a job differs from that of an earlier job. Null if they cannot be read. */
+/** Compares the config of the job `after` with the config of the earlier job `before`. Returns null if the reads fail. */
 async function readChanges(
   client: Client,
   before: JobId,
@@ -49,7 +49,7 @@ interface PreviousChangesProps {
   readonly previous: JobId;
 }
 
-/** Says what has changed in the config of a job since its previous run. */
+/** Shows the changes in the config of a job since its previous run. */
 export function PreviousChanges({ job: { id }, previous }: PreviousChangesProps) {
   const t = useRunT();
   const { client } = usePanel();

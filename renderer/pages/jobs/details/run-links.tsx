@@ -10,8 +10,8 @@ import {
 import { useRunT } from '../../compare/texts.tsx';
 
 /**
- * Links to the run of the job at experiment trackers; renders nothing without any. Any program in the training can print
- * such an address, so each link shows its host, and the page never loads it.
+ * Links to the job's run at experiment trackers. Renders nothing if there are none. Any program in the training can
+ * print such a URL, so each link shows its host, and the page never loads the URL.
  */
 export function RunLinks({ job }: { readonly job: JobDetail }) {
   const t = useRunT();

@@ -6,7 +6,7 @@ import { useT } from '../../../i18n/index.ts';
 import { formatUsage } from '../../overview/usage/format.ts';
 import type { Fact } from './facts.tsx';
 
-/** Returns the GPU-hours, energy and cost of a job that has started. An unknown cost is a link to set the price. */
+/** Returns GPU-hours, energy and cost of a job that has started. Replaces an unknown cost by a link to set the price. */
 export function useUsageFacts({ usage }: JobDetail): readonly Fact[] {
   const t = useT();
   const maySetPrice = useMay()(settingsApi.change);

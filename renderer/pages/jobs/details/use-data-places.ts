@@ -8,8 +8,8 @@ import { placesText } from '../../data/rigs.ts';
 import { sizeText } from '../figures.ts';
 
 /**
- * Returns a function that says whether the data of a job is on its rig, or for a pending job, on which rigs it is. It
- * returns null while that is unknown.
+ * Returns a function that describes where a version of the job's data is stored. For a pending job, its text names the
+ * rigs that have the version; otherwise, it states whether the job's rig has it. Returns null while the rigs are unknown.
  */
 export function useDataPlaces(job: JobDetail): (data: JobDataView) => string | null {
   const t = useT();
@@ -31,7 +31,7 @@ export function useDataPlaces(job: JobDetail): (data: JobDataView) => string | n
 interface OnRig {
   readonly job: JobDetail;
   readonly worker: string;
-  /** Undefined if the rig does not have it. */
+  /** Undefined if the rig does not have the version. */
   readonly stored: DatasetView | undefined;
   readonly data: JobDataView;
 }

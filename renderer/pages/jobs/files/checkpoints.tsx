@@ -40,7 +40,7 @@ export function CheckpointTable({ job, checkpoints, files, ...deletion }: Checkp
 interface CheckpointRowProps extends DeletionProps {
   readonly job: JobDetail;
   readonly checkpoint: CheckpointView;
-  /** The file itself, when the checkpoint consists of a single file. */
+  /** The file of a checkpoint that consists of a single file; otherwise undefined. */
   readonly file: ArtifactView | undefined;
 }
 
@@ -116,7 +116,7 @@ function Marks({ checkpoint: { newest, best, complete } }: { readonly checkpoint
   );
 }
 
-/** Lists the files of a checkpoint folder. They are loaded when the list opens, and again when they change. */
+/** Lists the files of a checkpoint folder. Loads them when the list opens, and again when they change. */
 function Parts({ job, checkpoint }: Pick<CheckpointRowProps, 'job' | 'checkpoint'>) {
   const t = useT();
   const { client } = usePanel();

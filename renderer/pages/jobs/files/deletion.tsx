@@ -33,28 +33,28 @@ interface Deletion {
   readonly dialog: ReactNode;
 }
 
-/** Asks for confirmation, then deletes. Continues after files that could not be deleted, and reports them. */
+/** Asks for confirmation, then deletes the files. Continues after most failures and reports the last one. */
 export function useDeletion(job: JobDetail, onDone: () => void): Deletion {
   const t = useT();
   const { client } = usePanel();
-  const [asked, setAsked] = useState<DeletionTarget | null>(null);
+  const [toConfirm, setToConfirm] = useState<DeletionTarget | null>(null);
   const [busy, setBusy] = useState<string | null>(null);
   const { id } = job;
 
   const removeAll = async (files: readonly ArtifactView[], name: string): Promise<void> => {
     let deleted = 0;
-    let why: CallFailure | null = null;
+    let failure: CallFailure | null = null;
     for (const { key } of sortForDeletion(files)) {
       const answer = await client.call(artifactsApi.remove, { params: { id, key: key.split('/') } });
       if (answer.ok || isGone(answer.failure)) deleted += 1;
-      else why = answer.failure;
-      if (why !== null && (why.kind === 'unreachable' || isSignedOut(why))) break;
+      else failure = answer.failure;
+      if (failure !== null && (failure.kind === 'unreachable' || isSignedOut(failure))) break;
     }
-    if (why === null) return showToast(t('files.deleted', { name }));
+    if (failure === null) return showToast(t('files.deleted', { name }));
     const values = { name, left: files.length - deleted, of: files.length };
     return showTrouble(
       t,
-      t('files.delete.failed', { ...values, why: detailOf(why) ?? t('error.unreachable') }),
+      t('files.delete.failed', { ...values, why: detailOf(failure) ?? t('error.unreachable') }),
     );
   };
   const remove = async (target: DeletionTarget): Promise<void> => {
@@ -70,10 +70,15 @@ export function useDeletion(job: JobDetail, onDone: () => void): Deletion {
     onDone();
   };
 
-  const dialog = asked !== null && (
-    <Question job={job} target={asked} onConfirm={() => void remove(asked)} onClose={() => setAsked(null)} />
+  const dialog = toConfirm !== null && (
+    <Question
+      job={job}
+      target={toConfirm}
+      onConfirm={() => void remove(toConfirm)}
+      onClose={() => setToConfirm(null)}
+    />
   );
-  return { requestDeletion: setAsked, busy, dialog };
+  return { requestDeletion: setToConfirm, busy, dialog };
 }
 
 /** Returns true when the file no longer exists, because another user has deleted it. */

@@ -23,7 +23,7 @@ interface JobProps {
   readonly job: JobDetail;
 }
 
-/** The files that a training uploaded: checkpoints, samples, models and others. */
+/** The uploaded files of a job: checkpoints, samples, models and others. */
 export function JobFiles({ job }: JobProps) {
   const t = useT();
   const { read, failure, reload, more } = useFiles(job);
@@ -106,11 +106,11 @@ function FileSections({
   );
 }
 
-/** Names files of a completed job that its worker still has to upload. */
+/** Shows how many files of a completed job its worker still has to upload. */
 function OutstandingFiles({ job }: { readonly job: JobDetail }) {
   const t = useT();
   const { client } = usePanel();
-  const [isAsked, setAsked] = useState(false);
+  const [isConfirming, setConfirming] = useState(false);
   const { outstanding, id, worker_name: worker, worker_id: workerId } = job;
   if (outstanding === null) return null;
   const { files, bytes, reason } = outstanding;
@@ -130,16 +130,16 @@ function OutstandingFiles({ job }: { readonly job: JobDetail }) {
       {reason !== null && <p className="muted">{t('files.outstanding.reason', { reason })}</p>}
       <Allowed call={artifactsApi.giveUp}>
         <div>
-          <Button onClick={() => setAsked(true)}>{t('files.outstanding.giveUp')}</Button>
+          <Button onClick={() => setConfirming(true)}>{t('files.outstanding.giveUp')}</Button>
         </div>
       </Allowed>
-      {isAsked && (
+      {isConfirming && (
         <Confirm
           title={t('files.outstanding.ask')}
           consequence={t('files.outstanding.consequence', { worker: name })}
           act={t('files.outstanding.giveUp')}
           onConfirm={() => void giveUp()}
-          onClose={() => setAsked(false)}
+          onClose={() => setConfirming(false)}
         />
       )}
     </section>

@@ -13,7 +13,7 @@ import { groupsOf, promptName, type Sample, sortFiles } from './sorting.ts';
 import { Download } from './table.tsx';
 import { Viewer } from './viewer.tsx';
 
-/** Number of files to search for samples. Checkpoints and models may lie between them. */
+/** Number of files to search for samples. The list of files also contains checkpoints and models. */
 const searchedFiles = 200;
 const shownSamples = 8;
 
@@ -79,7 +79,7 @@ function useSamples(job: JobDetail): readonly Sample[] {
     const controller = new AbortController();
     const input = { params: { id }, query: { limit: searchedFiles }, signal: controller.signal };
     void client.call(artifactsApi.list, input).then(answer => {
-      // After a failure, keep what is shown. The tab with the files names the failure.
+      // After a failure, keep the shown samples. The files tab reports the failure.
       if (answer.ok && !controller.signal.aborted) setFiles(answer.value.artifacts);
     });
     return () => controller.abort();

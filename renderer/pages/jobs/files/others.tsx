@@ -47,7 +47,7 @@ export function OtherTable({ files, ...deletion }: OtherTableProps) {
   );
 }
 
-/** Shows the start of a file's SHA-256, with a button that copies all of it. A page that cannot copy shows all of it. */
+/** Shows the start of a file's SHA-256, with a button that copies the whole hash. Shows the whole hash if copying fails. */
 function FileHash({ file: { key, sha256 } }: { readonly file: ArtifactView }) {
   const t = useT();
   const [isWhole, setWhole] = useState(false);

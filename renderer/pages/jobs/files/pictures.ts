@@ -9,7 +9,7 @@ import type { Sample } from './sorting.ts';
 export interface Picture {
   readonly job: JobId;
   readonly key: string;
-  /** SHA-256 of the content. A file that was replaced under the same name counts as another picture. */
+  /** SHA-256 of the content. A file that replaces another under the same name is a different picture. */
   readonly sha256: string;
   /** Media type from a fixed list, chosen by the file's name and not by its content. */
   readonly type: string;
@@ -21,7 +21,7 @@ export type Shown =
   | { readonly state: 'failed' };
 
 interface PicturesDeps {
-  /** Reads the content. Throws when it cannot be read, or when the signal aborts. */
+  /** Reads the content of a picture. Throws when the read fails or the signal aborts. */
   readonly read: (picture: Picture, signal: AbortSignal) => Promise<Blob>;
   readonly urls: {
     readonly createObjectURL: (bytes: Blob) => string;
@@ -34,7 +34,7 @@ interface PicturesDeps {
 }
 
 export interface Pictures {
-  /** Reports the state of a picture now and after each change. The returned function releases the picture. */
+  /** Calls `notify` with the current state of a picture and after each change. The returned function releases the picture. */
   subscribe(picture: Picture, notify: (shown: Shown) => void): () => void;
   /** Aborts all reads and revokes all blob URLs. */
   close(): void;
@@ -54,7 +54,7 @@ interface Entry {
  * @internal
  */
 export function createPictures({ read, urls, maxParallel, maxUnused }: PicturesDeps): Pictures {
-  /** Released pictures are in the order of their release, oldest first. */
+  /** Pictures by their ids. Released pictures are in the order of their release, oldest first. */
   const entries = new Map<string, Entry>();
 
   const drop = (id: string, entry: Entry): void => {
@@ -139,7 +139,7 @@ export const fileUrl = (baseUrl: string, id: JobId, key: string): URL =>
 const PicturesContext = createContext<Pictures | null>(null);
 export const PicturesProvider = PicturesContext.Provider;
 
-/** Returns a loader of pictures, and frees them when the component unmounts; null on the first render. */
+/** Returns a loader of pictures; null on the first render. Frees the pictures when the component unmounts. */
 export function usePictures(): Pictures | null {
   const { baseUrl } = usePanel();
   const [pictures, setPictures] = useState<Pictures | null>(null);
@@ -148,7 +148,7 @@ export function usePictures(): Pictures | null {
       async read({ job, key }, signal) {
         const limited = AbortSignal.any([signal, AbortSignal.timeout(readTimeoutMs)]);
         const answer = await fetch(fileUrl(baseUrl, job, key), { redirect: 'error', signal: limited });
-        if (!answer.ok) throw new Error(`${key} was answered ${answer.status}`);
+        if (!answer.ok) throw new Error(`reading ${key} failed with HTTP ${answer.status}`);
         return answer.blob();
       },
       urls: URL,
@@ -171,7 +171,7 @@ export function usePicture({ file: { job_id: job, key, sha256 }, type }: Sample)
   return shown;
 }
 
-/** Pictures are loaded this far outside the viewport, so that they are ready when the user scrolls to them. */
+/** Distance from the viewport at which pictures load, so that they are ready when the user scrolls to them. */
 const margin = '300px';
 
 /** Returns true when the element is visible or close to the viewport. */

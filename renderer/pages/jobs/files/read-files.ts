@@ -15,7 +15,7 @@ export interface Files {
   /** Totals of all files, including those that are not loaded. */
   readonly count: number;
   readonly bytes: number;
-  /** There are older files to load. */
+  /** True if there are older files to load. */
   readonly hasMore: boolean;
   readonly checkpoints: readonly CheckpointView[];
 }
@@ -24,7 +24,7 @@ type Read<T> =
   | { readonly ok: true; readonly value: T }
   | { readonly ok: false; readonly failure: CallFailure };
 
-/** Reads this many pages of files, and the list of all checkpoints. */
+/** Reads up to `pages` pages of files, and the list of all checkpoints. */
 async function readFiles(
   client: Client,
   id: JobId,

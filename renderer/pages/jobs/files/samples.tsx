@@ -87,11 +87,11 @@ export function groupTitle({ at, folder }: Pick<SampleGroup, 'at' | 'folder'>, t
 interface TileProps {
   readonly sample: Sample;
   readonly onOpen: () => void;
-  /** Shown below the preview instead of the file name. */
+  /** Replaces the file name below the preview. */
   readonly children?: ReactNode;
 }
 
-/** A button with a preview. It has its final size before the image has loaded, so that nothing moves. */
+/** A button with a preview. The button has its final size before the image has loaded, so that nothing moves. */
 export function Tile({ sample, onOpen, children }: TileProps) {
   const t = useT();
   const { frameRef, isNear } = useNear();
@@ -122,7 +122,7 @@ function Thumbnail({ sample }: { readonly sample: Sample }) {
   return <img src={shown.url} alt="" loading="lazy" decoding="async" onError={() => setBroken(true)} />;
 }
 
-/** Fills the frame when no thumbnail is drawn: empty for an image, else the kind of the file. */
+/** Fills the frame when no thumbnail is drawn: empty for an image, otherwise the kind of the file. */
 function Placeholder({ sample: { kind } }: { readonly sample: Sample }) {
   const t = useT();
   if (kind === 'picture') return null;

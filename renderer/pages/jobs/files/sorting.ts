@@ -14,13 +14,13 @@ export interface Sample {
   readonly kind: 'picture' | 'film' | null;
   /** Media type; empty when `kind` is null. */
   readonly type: string;
-  /** Step or epoch; null when the name does not contain it. */
+  /** Step or epoch; null if the name of the file contains neither. */
   readonly at: TrainingPosition | null;
   /** Equal for samples of the same prompt at different steps. */
   readonly series: string;
 }
 
-/** The samples of one step or epoch. Samples without either are grouped by folder. */
+/** The samples of one step or epoch. Samples without a position are grouped by folder. */
 export interface SampleGroup {
   readonly id: string;
   readonly at: TrainingPosition | null;
@@ -35,7 +35,7 @@ export interface SortedFiles {
   readonly others: readonly ArtifactView[];
 }
 
-/** Sorts all files into the sections of the page; no file is left out. */
+/** Separates samples and other files. Omits only files of the given checkpoints, which the page lists separately. */
 export function sortFiles(
   files: readonly ArtifactView[],
   checkpoints: readonly CheckpointView[],
@@ -49,7 +49,7 @@ export function sortFiles(
   };
 }
 
-/** Describes a file as a sample. */
+/** Derives the properties of a sample from the name of its file. */
 export function sampleOf(file: ArtifactView): Sample {
   const segments = file.key.split('/');
   const name = segments.at(-1) ?? file.key;
@@ -72,7 +72,7 @@ function kindOf(type: string): Sample['kind'] {
 /** Images above this size load only when the user opens them. */
 export const maxThumbnailBytes = 16_000_000;
 
-/** Returns the newest sample that can be shown as a small image; null without any. `files` are sorted newest first. */
+/** Returns the newest sample that can be a thumbnail; null if there is none. `files` must be sorted, newest first. */
 export function newestPicture(files: readonly ArtifactView[]): Sample | null {
   const samples = sortFiles(files, []).samples.filter(
     ({ kind, file }) => kind === 'picture' && file.bytes <= maxThumbnailBytes,
@@ -117,8 +117,8 @@ const byStep = (a: DatedGroup, b: DatedGroup): number =>
   a.attempt - b.attempt || (a.group.at?.count ?? 0) - (b.group.at?.count ?? 0);
 
 /**
- * Corrects the times of groups: a step counts as at least as new as every earlier step. Workers upload the newest
- * sample first, so upload times alone would give the wrong order.
+ * Corrects the times of groups, so that no step is older than an earlier step. Workers upload the newest sample first,
+ * so upload times alone would give the wrong order.
  */
 function withCorrectedTimes(groups: readonly DatedGroup[]): readonly DatedGroup[] {
   const latest = new Map<string, string>();
@@ -158,22 +158,22 @@ export function comparable(sample: Sample, samples: readonly Sample[]): readonly
 /** Matches the size at the end of a name: "_1024x1024". */
 const imageSize = /[-_.]\d{2,5}x\d{2,5}$/;
 
-/** Returns the prompt in the name of a sample, such as "red rose" for `step_500_red_rose_1024x1024.png`; null for none. */
+/** Returns the prompt in a file name, such as "red rose" for `step_500_red_rose_1024x1024.png`; null if there is none. */
 export function promptName({ file }: Pick<Sample, 'file'>): string | null {
   const text = readSampleName(file.key).prompt?.replace(imageSize, '').replaceAll(/[-_]+/g, ' ').trim();
   return text !== undefined && /\p{L}/u.test(text) ? text : null;
 }
 
 /**
- * Puts the manifest first. Without its manifest a checkpoint is invalid, so an interrupted deletion cannot leave one
- * that looks complete.
+ * Puts the manifest first. A checkpoint without its manifest is invalid, so an interrupted deletion cannot leave a
+ * checkpoint that looks complete.
  */
 export const sortForDeletion = (files: readonly ArtifactView[]): readonly ArtifactView[] =>
   files.toSorted((a, b) => Number(isManifest(b)) - Number(isManifest(a)));
 
 const isManifest = ({ key }: ArtifactView): boolean => key.split('/').at(-1) === manifestName;
 
-/** The step or epoch of a sample, as its name states. */
+/** The step or epoch in the name of a sample. */
 interface TrainingPosition {
   readonly unit: 'step' | 'epoch';
   readonly count: number;

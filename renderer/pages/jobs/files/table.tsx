@@ -60,7 +60,7 @@ interface FilesTableProps {
   readonly children: ReactNode;
 }
 
-/** A titled table of files. Where the page is too narrow, it scrolls sideways, also by keyboard. */
+/** A titled table of files. On a narrow page, the table scrolls sideways, also by keyboard. */
 export function FilesTable({ what, columns, children }: FilesTableProps) {
   const t = useT();
   const titleId = `files-${what}`;

@@ -11,7 +11,7 @@ import { usePicture } from './pictures.ts';
 
 interface ViewerProps {
   readonly sample: Sample;
-  /** In the order of navigation. */
+  /** All samples, in the order of navigation. */
   readonly samples: readonly Sample[];
   readonly onShow: (key: string) => void;
   readonly onClose: () => void;
@@ -33,8 +33,8 @@ export function Viewer({ sample, samples, onShow, onClose, children }: ViewerPro
   };
   const others = useMemo(() => comparable(sample, samples), [sample, samples]);
   /**
-   * Position of the compared sample. It is kept when the user moves to another prompt, whose sample at the same step is
-   * then compared.
+   * Step or epoch of the compared sample. It stays the same when the user moves to another prompt, so that the viewer
+   * then compares with the sample of that prompt.
    */
   const [comparedAt, setComparedAt] = useState<number | null>(null);
   const compared = others.find(({ at }) => at?.count === comparedAt);

@@ -6,7 +6,7 @@ import { sizeText } from '../figures.ts';
 import { InputTexts, useInputT } from './texts.tsx';
 import './inputs.css';
 
-/** The files that a job takes from other jobs, with links to these files. */
+/** Lists the files that a job uses from other jobs, with links to these files. */
 export const JobInputs = ({ job }: { readonly job: Pick<JobDetail, 'inputs' | 'wait'> }) => (
   <InputTexts>
     <InputsCard job={job} />
@@ -32,7 +32,7 @@ function InputsCard({ job: { inputs, wait } }: { readonly job: Pick<JobDetail, '
 
 interface InputProps {
   readonly input: JobInput;
-  /** The job waits because the other job has ended without this file. */
+  /** True if the job waits because the other job has ended without this file. */
   readonly isMissing: boolean;
 }
 
@@ -75,7 +75,7 @@ function Input({ input: { name, job_id: id, job_name: job, file, source }, isMis
   );
 }
 
-/** Returns the words of a person for a file; the name of a file as it is. */
+/** Translates a file specification, such as `checkpoint best`. Returns any other text, such as a file name, unchanged. */
 function fileText(file: string, t: ReturnType<typeof useInputT>): string {
   if (file === 'result') return t('inputs.result');
   if (file === 'checkpoint best') return t('inputs.best');

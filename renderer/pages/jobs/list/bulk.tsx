@@ -19,9 +19,9 @@ interface BulkProps {
 
 /** Maximum number of jobs that "Select all" selects. */
 const maxChosen = 500;
-/** Maximum number of jobs that the page of the comparison shows. */
+/** Maximum number of jobs that the comparison page shows. */
 const maxCompared = 8;
-/** Maximum number of concurrent calls, so that the server can answer other clients in between. */
+/** Maximum number of concurrent calls, so that the server stays responsive for other clients. */
 const maxParallel = 6;
 
 interface Result {
@@ -41,13 +41,13 @@ const calls = { cancel: queueApi.cancel, retry: queueApi.retry } as const;
 const allows = (action: Action, job: JobView, may: May): boolean =>
   may(calls[action], job) && isFinal(job.status) === (action === 'retry');
 
-/** Returns true when the user may cancel or retry the job in at least one of its states. */
+/** Returns true when the user may cancel or retry the job, whatever its current state. */
 export const maySelect = (job: JobView | undefined, may: May): boolean =>
   may(calls.cancel, job) || may(calls.retry, job);
 
 /**
- * Returns the jobs that "Select all" selects: those that can be cancelled, or if there are none, failed and cancelled
- * jobs that can be retried.
+ * Returns the jobs that "Select all" selects: all jobs that can be cancelled. If there are none, returns failed and
+ * cancelled jobs that can be retried.
  * @internal
  */
 export function selectableJobs(rows: readonly JobView[], may: May): readonly JobView[] {
@@ -193,7 +193,7 @@ function Results({ results, onClose }: ResultsProps) {
   );
 }
 
-/** Performs an action on each job, a few at a time, and reports each result. */
+/** Performs an action on each job, at most `maxParallel` at a time, and reports each result. */
 async function forEachJob(
   jobs: readonly JobView[],
   act: (job: JobView) => Promise<Result>,

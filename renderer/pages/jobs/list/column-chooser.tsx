@@ -21,11 +21,11 @@ const { Texts, useTexts } = createPageTexts<ColumnKey>(english, {
 });
 
 interface ChooserProps {
-  /** The jobs of the table. The keys in which the first of them differ are offered. */
+  /** The jobs of the table. The dialog offers the keys whose values differ among the first of these jobs. */
   readonly rows: readonly JobView[];
 }
 
-/** The button that opens the choice of config values to show as columns. */
+/** A button that opens a dialog, where the user chooses config values to show as columns. */
 export const ColumnChooser = ({ rows }: ChooserProps) => (
   <Allowed call={queueApi.configValues}>
     <Suspense fallback={null}>
@@ -56,7 +56,7 @@ function Chooser({ rows }: ChooserProps) {
   );
 }
 
-/** More keys than this get a field that filters them. */
+/** Number of keys above which the dialog has a filter field. */
 const manyKeys = 12;
 
 function ChooserDialog({ jobs, onClose }: { readonly jobs: string; readonly onClose: () => void }) {

@@ -37,7 +37,7 @@ export function useJobColumns(
   );
 }
 
-/** Puts the columns with config values after the name. */
+/** Inserts the columns with config values after the name column. */
 function withConfigValues(
   plain: readonly Column<JobView>[],
   configColumns: readonly Column<JobView>[],

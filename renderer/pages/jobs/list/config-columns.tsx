@@ -8,7 +8,7 @@ import { type ConfigValueReader, createConfigValueReader } from './config-values
 
 export const ConfigValuesContext = createContext<ConfigValueReader | null>(null);
 
-/** Returns the columns with config values that the user has chosen in this browser, and the reader of their values. */
+/** Returns columns for the config keys that the user has chosen in this browser, and a reader for their values. */
 export function useConfigColumns() {
   const { client, preferences } = usePanel();
   const isAllowed = useMay()(queueApi.configValues);
@@ -19,9 +19,9 @@ export function useConfigColumns() {
   return { columns, reader };
 }
 
-/** Longer titles are cut; their hint is the whole key. */
+/** Maximum length of a title. Longer titles are cut; the hint shows the whole key. */
 const maxTitle = 24;
-/** Width of a character of a title in pixels, about. */
+/** Approximate width of one character in a title, in pixels. */
 const titlePx = 7.5;
 
 function configColumn(key: string): Column<JobView> {

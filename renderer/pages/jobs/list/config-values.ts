@@ -5,18 +5,18 @@ import { queueApi } from '../../../../protocol/queue-api.ts';
 
 type Values = Readonly<Record<string, string>>;
 
-/** Reads config values of the jobs whose rows are visible, many jobs in one request. A job's config never changes. */
+/** Reads the config values of visible rows, many jobs per request. Caches them, because a job's config never changes. */
 export interface ConfigValueReader {
-  /** Null until loaded, and for jobs whose config the user may not see. */
+  /** Returns null until the values are loaded. Returns an empty object for jobs whose config the user may not see. */
   readonly valuesOf: (id: JobId) => Values | null;
-  /** Loads the values of a job if necessary. */
+  /** Loads the values of a job unless they are loaded or requested already. */
   readonly want: (id: JobId) => void;
   readonly subscribe: (onChange: () => void) => () => void;
 }
 
-/** Rows that come into view within this time share a request. */
-const gatherMs = 50;
-/** Maximum number of jobs whose values are kept; when full, all are dropped. */
+/** Delay before a request, so that rows that become visible at almost the same time share one request. */
+const batchDelayMs = 50;
+/** Maximum number of jobs in the cache. A full cache is cleared. */
 const maxKept = 5_000;
 const nothing: Values = {};
 
@@ -33,7 +33,7 @@ export function createConfigValueReader(client: Client, keys: readonly string[])
     const query = { jobs: ids.join(), keys: keys.join() };
     const answer = await client.call(queueApi.configValues, { query });
     for (const id of ids) {
-      // After a failure, the row asks again when it is next shown.
+      // After a failure, forget the job, so that its row requests the values again when it is shown next.
       if (answer.ok) valuesByJob.set(id, answer.value.values[id] ?? nothing);
       else valuesByJob.delete(id);
     }
@@ -42,7 +42,7 @@ export function createConfigValueReader(client: Client, keys: readonly string[])
   const plan = (): void => {
     if (isPlanned) return;
     isPlanned = true;
-    setTimeout(() => void read(), gatherMs);
+    setTimeout(() => void read(), batchDelayMs);
   };
   return {
     valuesOf: id => valuesByJob.get(id) ?? null,

@@ -9,16 +9,16 @@ export interface FailureGroup {
   /** The cause as a short text, which also identifies the group. */
   readonly cause: string;
   readonly count: number;
-  /** The first of these jobs, in the given order. */
+  /** The first jobs of the group, in the given order. */
   readonly examples: readonly JobView[];
 }
 
 const maxExamples = 2;
 
-/** Longer causes are shortened, because they are part of the URL. */
+/** Maximum length of a cause. Causes are short, because they are part of the URL. */
 const maxLength = 80;
 
-/** Parts that differ between jobs with the same cause, and their replacement. Later ones see the earlier results. */
+/** Parts that differ between jobs with the same cause, with their replacements. The order matters: each sees earlier results. */
 const varying: readonly (readonly [pattern: RegExp, replacement: string])[] = [
   [/\b[a-z][a-z\d+.-]*:\/\/\S+/giu, '…'],
   // Paths, with or without quotes: /home/ada/run-3/model.safetensors, C:\runs\3.
@@ -35,8 +35,8 @@ const varying: readonly (readonly [pattern: RegExp, replacement: string])[] = [
 const exceptionName = /^[\w.]*(?:Error|Exception|Interrupt|Exit):\s*/u;
 
 /**
- * Reduces an error to the text that it shares with other failures of the same cause: its last error line, without
- * numbers, paths and ids, up to the end of the first sentence.
+ * Reduces an error to the text that all failures of the same cause share. This text is the first sentence of the last
+ * error line, without numbers, paths and ids.
  * @internal
  */
 export function normaliseError(error: string): string {
@@ -54,7 +54,7 @@ export function normaliseError(error: string): string {
 /** Returns the text of a failure cause in the user's language. */
 type CauseText = (cause: NonNullable<JobView['cause']>) => string;
 
-/** Causes that the server names itself, and whose error texts only repeat them with names and times. */
+/** Causes whose error texts only repeat the cause with names and times. */
 const plainCauses: ReadonlySet<JobView['cause']> = new Set([
   'worker_lost',
   'preempted',
@@ -63,8 +63,8 @@ const plainCauses: ReadonlySet<JobView['cause']> = new Set([
 ]);
 
 /**
- * Returns a function that reads the cause of a failed job, and null for other jobs. It remembers results, because most
- * jobs stay the same objects between calls.
+ * Returns a function that returns the cause of a failed job, or null for other jobs. The function caches results,
+ * because most jobs stay the same objects between calls.
  */
 export function createCauseReader(causeText: CauseText): (job: JobView) => string | null {
   const causes = new WeakMap<JobView, string>();
@@ -84,7 +84,7 @@ function causeOf({ cause, error_message: error }: JobView, causeText: CauseText)
   return cause === null ? '' : causeText(cause);
 }
 
-/** Groups failed jobs by cause. The largest group comes first; equal ones are sorted by name. */
+/** Groups failed jobs by cause. The largest group comes first; groups of equal size are sorted by cause. */
 export function groupFailures(
   jobs: Iterable<JobView>,
   causeOfJob: (job: JobView) => string | null,

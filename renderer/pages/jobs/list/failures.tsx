@@ -23,7 +23,7 @@ export function useCauseParam() {
   return { cause: params.get(causeParam), setCause };
 }
 
-/** Maximum number of jobs to load for the causes. */
+/** Maximum number of jobs to load for the groups. */
 const maxJobs = 1_000;
 
 interface JobRows {
@@ -36,16 +36,16 @@ interface JobRows {
 }
 
 export interface Triage {
-  /** The jobs to list: all found ones, or those that failed for the selected cause. */
+  /** The jobs to list: all found jobs, or only those that failed for the selected cause. */
   readonly rows: readonly JobView[];
   readonly isFiltered: boolean;
   /** Empty while the list is not filtered by the state `failed`. */
   readonly groups: readonly FailureGroup[];
-  /** Number of loaded jobs, from which the groups are made. */
+  /** Number of loaded jobs. The groups cover only these. */
   readonly counted: number;
 }
 
-/** While the search includes failed jobs: groups them by cause, and loads more jobs, up to `maxJobs`. */
+/** Groups failed jobs by cause while the search includes them. Loads up to `maxJobs` jobs for the groups. */
 export function useTriage(text: string, cause: string | null, jobRows: JobRows): Triage {
   const t = useT();
   const { rows, total, isLoading, isLoadingMore, failure, loadMore } = jobRows;
@@ -74,7 +74,7 @@ interface FailureChipsProps {
 
 const firstChips = 6;
 
-/** The causes of failure, each with its number of jobs. Selecting one lists only its jobs. */
+/** Chips with the causes of failure and their numbers of jobs. A selected chip lists only the jobs with its cause. */
 export function FailureChips({ triage: { groups, counted }, cause, total, onChoose }: FailureChipsProps) {
   const t = useT();
   const [isOpen, setOpen] = useState(false);

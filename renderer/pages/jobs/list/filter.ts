@@ -14,7 +14,7 @@ import { replacements } from '../../../ui/table-order.ts';
 export const shownState = (job: JobView) =>
   isWaiting(job.status) && job.approval === 'wanted' ? 'blocked' : job.status;
 
-/** Adds a state to the search text, or removes it. */
+/** Adds a state to the search text, or removes a state that the text already contains. */
 export function withState(text: string, state: JobState): string {
   const rest = (text.match(searchTerm) ?? []).filter(part => !/^state:/i.test(part));
   const chosen = chosenStates(parseSearch(text));
@@ -25,7 +25,7 @@ export function withState(text: string, state: JobState): string {
 export const chosenStates = ({ states }: JobSearch): ReadonlySet<JobState> =>
   new Set(jobStates.filter(state => states.includes(state)));
 
-/** Compiles a search into a function that tests a job, so that the search is parsed only once for many jobs. */
+/** Compiles a search into a function that tests jobs, so that its patterns are compiled only once. */
 export function createMatcher(filter: JobSearch): (job: JobView) => boolean {
   const states = new Set(filter.states);
   const users = filter.users.map(globToRegExp);
@@ -60,7 +60,7 @@ const isAmong = (groups: readonly RegExp[], value: string | null): boolean =>
 const hasEvery = (tagsOfJob: readonly string[], tags: readonly string[]): boolean =>
   tags.every(tag => tagsOfJob.some(each => each.toLowerCase() === tag));
 
-/** Converts a pattern in which a star matches any text; ignores case. */
+/** Converts a pattern in which `*` matches any text. The result ignores case. */
 function globToRegExp(pattern: string): RegExp {
   const parts = pattern.split('*').map(part => part.replace(/[.+?^${}()|[\]\\]/g, '\\$&'));
   return new RegExp(`^${parts.join('.*')}$`, 'i');
@@ -92,7 +92,7 @@ export function countStates(jobs: Iterable<JobView>): StateCounts {
   return counts;
 }
 
-/** Returns a function that counts jobs by state. It returns the same object until a count may have changed. */
+/** Returns a function that counts jobs by state. The function returns the same object until a count may have changed. */
 export function createStateCounter(): (jobs: readonly JobView[]) => StateCounts {
   let counted: readonly JobView[] = [];
   let counts = noCounts;

@@ -9,15 +9,15 @@ export interface JobOrder {
   readonly isDescending: boolean;
 }
 
-/** Newest first. */
+/** Sorts the newest job first. */
 const defaultOrder: JobOrder = { sort: 'submitted', isDescending: true };
 
 /** Lowercases only ASCII letters, because the database compares text that way. */
 const lower = (text: string): string => text.replace(/[A-Z]/g, letter => letter.toLowerCase());
 
 /**
- * The values by which jobs are sorted, equal to those of the server (`main/store/rows/job-search.ts`). Null comes last
- * in both directions.
+ * The values by which jobs are sorted. Keep in sync with the server (`main/store/rows/job-search.ts`). Null comes last in
+ * both directions.
  */
 export const sortValues: Readonly<Record<JobSort, (job: JobView) => string | number | null>> = {
   submitted: job => Date.parse(job.queued_at),
@@ -34,7 +34,7 @@ export const sortValues: Readonly<Record<JobSort, (job: JobView) => string | num
   best_loss: job => (isWaiting(job.status) ? null : bestLossOf(job.progress)),
 };
 
-/** Compares jobs in this order. Among equal values, the newest job comes first. */
+/** Returns a function that compares jobs by this order. Of two jobs with equal values, the newest comes first. */
 export function compareBy({ sort, isDescending }: JobOrder): (a: JobView, b: JobView) => number {
   const read = sortValues[sort];
   const sign = isDescending ? -1 : 1;
@@ -68,6 +68,6 @@ export function withOrder(params: URLSearchParams, { sort, isDescending }: JobOr
   return changed;
 }
 
-/** Returns the order for the table header; null, which shows no arrow, for the default order. */
+/** Returns the order for the table header. Returns null for the default order, so that the header shows no arrow. */
 export const shownOrder = ({ sort, isDescending }: JobOrder): Order | null =>
   sort === defaultOrder.sort && isDescending ? null : { column: sort, isDescending };

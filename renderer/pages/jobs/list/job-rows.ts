@@ -9,10 +9,10 @@ import type { CallFailure } from '../../../../protocol/client.ts';
 import { type JobCounts, queueApi } from '../../../../protocol/queue-api.ts';
 import { useEventReads } from '../../../app/use-event-reads.ts';
 
-/** The jobs in the result pages that have been loaded so far. */
+/** The jobs from all result pages that have been loaded so far. */
 export interface FoundJobs {
   readonly jobs: readonly JobView[];
-  /** Cursor of the next page; undefined before the first page, null after the last one. */
+  /** Cursor of the next page; undefined before the first page, null after the last page. */
   readonly cursor: string | null | undefined;
 }
 
@@ -28,8 +28,8 @@ interface ListDeps {
 }
 
 /**
- * Returns the jobs to list, unsorted. A job in memory replaces its copy from a page. While pages are missing, jobs in
- * memory that sort after the last loaded one are left out: unloaded jobs may belong between them.
+ * Returns the jobs to list, unsorted. A job in memory replaces its copy from a page. While pages are missing, omits jobs
+ * in memory that sort after the last loaded job, because unloaded jobs may belong between them.
  * @internal
  */
 export function jobsToList({
@@ -44,7 +44,7 @@ export function jobsToList({
   return [...[...live.values()].filter(isWithin), ...older];
 }
 
-/** Adds a page of results. A job that moved from one page to another is kept only once. @internal */
+/** Adds a page of results. Skips jobs that an earlier page already contained. @internal */
 export function appendPage(found: FoundJobs, page: readonly JobView[], cursor: string | null): FoundJobs {
   const knownIds = new Set(found.jobs.map(({ id }) => id));
   return { jobs: [...found.jobs, ...page.filter(({ id }) => !knownIds.has(id))], cursor };
@@ -53,8 +53,8 @@ export function appendPage(found: FoundJobs, page: readonly JobView[], cursor: s
 const idOf = ({ id }: JobView): string => id;
 
 /**
- * Returns the jobs of the list in its order. In a small fleet all jobs are in memory, and no request is needed.
- * Otherwise the server searches all jobs, and the event stream keeps the results current.
+ * Returns the jobs to list, in this order. In a small fleet, all jobs are in memory, and no request is needed. Otherwise,
+ * the server searches all jobs, and the event stream keeps the results current.
  */
 export function useJobRows(text: string, order: JobOrder) {
   const live = useFleet(({ fleet }) => fleet.jobs);
@@ -95,9 +95,9 @@ export function useJobRows(text: string, order: JobOrder) {
 }
 
 const pageSize = 200;
-/** After this pause in typing, the search starts. */
-const typingPauseMs = 250;
-/** The counts are read again this long after an event. */
+/** Delay between the last change of the search and the request. */
+const typingDelayMs = 250;
+/** Delay between an event and the next read of the counts. */
 const countsDelayMs = 2_000;
 
 interface Found extends FoundJobs {
@@ -109,7 +109,7 @@ const nothingYet: Found = { ...nothingFound, counts: null, failure: null };
 
 /**
  * Searches all jobs on the server, page by page. Makes no request while `isWanted` is false, because then all jobs are
- * in memory. Reads all pages again after the stream was interrupted, because changes may be missing.
+ * in memory. After an interruption of the stream, starts again with the first page, because changes may be missing.
  */
 function useFoundJobs(text: string, order: JobOrder, isWanted: boolean) {
   const { client } = usePanel();
@@ -153,7 +153,7 @@ function useFoundJobs(text: string, order: JobOrder, isWanted: boolean) {
     if (!isWanted || !isValid) return undefined;
     const controller = new AbortController();
     reading.current = controller;
-    const timer = setTimeout(() => void read(null), typingPauseMs);
+    const timer = setTimeout(() => void read(null), typingDelayMs);
     return () => {
       clearTimeout(timer);
       controller.abort();
@@ -184,7 +184,7 @@ function useCounts(q: string, isWanted: boolean, onCounts: (counts: JobCounts) =
   useEventReads(read, countsDelayMs);
 }
 
-/** Removes deleted jobs from the loaded pages. Only the store learns about deletions by itself. */
+/** Removes deleted jobs from the loaded pages, because the event stream updates only the jobs in memory. */
 function useRemovedJobs(change: (next: (was: Found) => Found) => void, onCleaned: () => void): void {
   const last = useFleet(({ fleet }) =>
     fleet.recent.find(

@@ -120,7 +120,7 @@ function useListParams() {
   return { text, setText, order, setOrder };
 }
 
-/** Returns the selected jobs, without those that no longer exist. */
+/** Returns the selected jobs, without jobs that the list no longer shows. */
 function useChosen(all: readonly JobView[]) {
   const [ids, choose] = useState<ReadonlySet<JobId>>(() => new Set());
   const toggle = useCallback(

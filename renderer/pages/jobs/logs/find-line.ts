@@ -12,12 +12,12 @@ export async function findNext(search: SearchLines, text: string, after: number)
   return after < 0 ? null : findNext(search, text, -1);
 }
 
-/** Maximum number of matches in an answer. In a window of this many lines, no match is missing from the answer. */
+/** Maximum number of matches in an answer. A window of at most this many lines is always covered by one answer. */
 export const maxMatches = 1_000;
 
 /**
  * Finds the last match before line `before`. Continues at the end of the log when there is none; `total` is the number
- * of lines. The server only searches forwards, so this searches the lines just before `before` first, then earlier
+ * of lines. The server only searches forwards. So the function first searches a window just before `before`, then earlier
  * windows of doubling size.
  */
 export async function findPrevious(
@@ -29,7 +29,7 @@ export async function findPrevious(
   let to = before;
   for (let width = maxMatches; to > 0; width *= 2) {
     const from = Math.max(0, to - width);
-    // Each window ends where the previous one began.
+    // Each window ends at the start of the previously searched window.
     const last = await lastBetween(search, text, from, to);
     if (last !== null) return last;
     to = from;
@@ -41,7 +41,7 @@ async function lastBetween(search: SearchLines, text: string, from: number, to: 
   let last: number | null = null;
   let next = from;
   while (next < to) {
-    // Each part starts after the last match of the previous one.
+    // Each search starts after the last match of the previous answer.
     const answer = await search(text, next);
     if (answer === null) return 'unread';
     const inRange = answer.matches.filter(({ line }) => line < to);
@@ -52,7 +52,7 @@ async function lastBetween(search: SearchLines, text: string, from: number, to: 
   return last;
 }
 
-/** Words to search for, in any case. Not every line that contains one reports an error. */
+/** Words to search for; the search ignores case. Not every line with such a word reports an error. */
 const errorWords = [
   'traceback (most recent call last)',
   'error',
@@ -87,10 +87,10 @@ interface Found {
   readonly isAll: boolean;
 }
 
-/** Returns the matching lines from line `line` on, in order; null when the search failed. */
+/** Returns the matching lines in order, starting at line `line`. Returns null when the search failed. */
 export type SearchLines = (text: string, line: number) => Promise<Found | null>;
 
-/** Maximum number of answers to read for each word, because a log may contain the word in countless harmless lines. */
+/** Maximum number of answers to read per word, because a log may contain the word in many harmless lines. */
 const maxAnswers = 8;
 
 /**
@@ -102,7 +102,7 @@ export async function firstError(search: SearchLines, textOf: (line: LogLine) =>
   for (const word of errorWords) {
     let from = 0;
     for (let answers = 0; answers < maxAnswers && (first === null || from < first); answers += 1) {
-      // Search one word after another, because each match limits the range of the next search.
+      // Search in sequence, because each match limits the range of the next search.
       const answer = await search(word, from);
       if (answer === null) return 'unread';
       const hit = answer.matches.find(line => line.note === undefined && looksLikeError(textOf(line)));

@@ -55,7 +55,7 @@ function LogContent({ job, store, wanted, onShow }: LogContentProps) {
   );
 }
 
-/** Returns why the selected attempt has no log; without a selection, why the newest attempt has none. */
+/** Returns why an attempt has no log. Uses the newest attempt if none is selected. */
 function useEmptyReason({ attempts, status }: JobDetail, selected: number | undefined): string {
   const t = useT();
   const attempt = attempts.find(each => each.attempt === selected) ?? attempts.at(-1);

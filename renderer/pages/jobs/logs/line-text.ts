@@ -1,6 +1,6 @@
 import Anser from 'anser';
 
-/** The hue in which a terminal colour is shown, readable on light and dark backgrounds. */
+/** The hues that replace terminal colours, so that text is readable on light and dark backgrounds. */
 export type Hue = 'red' | 'yellow' | 'green' | 'cyan' | 'blue' | 'magenta' | 'grey';
 export type Weight = 'bold' | 'dim' | 'italic' | 'underline' | 'strikethrough';
 
@@ -20,7 +20,7 @@ const weights: ReadonlySet<string> = new Set<Weight>(['bold', 'dim', 'italic', '
 const isWeight = (word: string): word is Weight => weights.has(word);
 
 /**
- * Splits a line into pieces of one style each, with the text as a terminal finally shows it. Ignores all escape
+ * Splits a line into pieces with one style each. The text is what a terminal would finally show. Ignores all escape
  * sequences except those for style.
  */
 export function piecesOf(line: string, search = ''): readonly Piece[] {
@@ -63,7 +63,8 @@ function cutAtHits(parts: readonly Part[], search: string): readonly Piece[] {
 }
 
 /**
- * Returns the offsets of all matches, ignoring case. Does not lowercase the text, because that could change its length.
+ * Returns the offsets of all matches, ignoring case. Does not lowercase the text, because lowercasing could change the
+ * offsets.
  */
 function hitsIn(text: string, search: string): readonly (readonly [from: number, to: number])[] {
   const pattern = new RegExp(search.replaceAll(/[$()*+./?[\\\]^{|}]/g, String.raw`\$&`), 'giu');
@@ -71,8 +72,8 @@ function hitsIn(text: string, search: string): readonly (readonly [from: number,
 }
 
 /**
- * Keeps the sequences for colour and weight, removes all others, and replaces bidirectional control characters by
- * visible marks.
+ * Keeps escape sequences for colour and weight, and removes all others. Replaces bidirectional control characters by
+ * visible marks, because they could reorder the text.
  */
 function sanitized(line: string): string {
   const [first = '', ...rest] = lastDrawn(line).replaceAll('\u009B', `${escape}[`).split(escape);
@@ -92,7 +93,7 @@ const shownMark = (mark: string): string =>
  */
 const lastDrawn = (line: string): string => line.split('\r').findLast(part => part !== '') ?? '';
 
-/** Removes the sequence (ECMA-48, or a string of xterm) that follows an escape character, unless it sets a style. */
+/** Removes the ECMA-48 or xterm sequence that follows an escape character, unless the sequence sets a style. */
 function withoutSequence(part: string, isStringEnded: boolean): string {
   const [colour] = /^\[[\d;]*m/.exec(part) ?? [];
   if (colour !== undefined) return escape + part;
@@ -107,7 +108,7 @@ function withoutSequence(part: string, isStringEnded: boolean): string {
   return part.replace(/^[ -/]*[0-~]/, '');
 }
 
-/** Converts a colour in the format `r, g, b`; null when there is none. */
+/** Returns the hue of a colour in the format `r, g, b`. Returns null without a colour, and for black and white. */
 function hueOf(colour: string | null): Hue | null {
   if (colour === null || colour === '') return null;
   const [red = 0, green = 0, blue = 0] = colour.split(',').map(Number);
@@ -119,7 +120,7 @@ function hueOf(colour: string | null): Hue | null {
   return hueAt(brightest === green ? 60 * ((blue - red) / spread + 2) : 60 * ((red - green) / spread + 4));
 }
 
-/** Takes the HSL hue in degrees. */
+/** Returns the hue that is nearest to an HSL hue in degrees. */
 function hueAt(degrees: number): Hue {
   const hues: readonly Hue[] = ['red', 'yellow', 'green', 'cyan', 'blue', 'magenta'];
   return hues[Math.round(degrees / 60) % 6] ?? 'red';

@@ -19,16 +19,16 @@ export interface LineSelection {
   readonly lines: LineRange | null;
   readonly count: number;
   readonly has: (line: number) => boolean;
-  /** Selects this line; with `isUpTo`, extends the selection to it. */
+  /** Selects a line; with `isUpTo`, extends the selection to this line. */
   readonly choose: (line: number, isUpTo: boolean) => void;
   readonly chooseNone: () => void;
-  /** Returns the selected lines as plain text; null when they could not be read. */
+  /** Reads the selected lines as plain text. Returns null when a read failed. */
   readonly text: () => Promise<string | null>;
 }
 
 /** Maximum number of lines to copy. For more, users can download the log. */
 const maxSelected = 10_000;
-const readAtOnce = 2_000;
+const maxLinesPerRead = 2_000;
 
 export function useLineSelection(id: JobId, attempt: number): LineSelection {
   const { client } = usePanel();
@@ -38,8 +38,8 @@ export function useLineSelection(id: JobId, attempt: number): LineSelection {
   const high = lines === null ? -1 : Math.max(lines.first, lines.last);
   const text = useCallback(async (): Promise<string | null> => {
     const texts: string[] = [];
-    for (let line = low; line <= high; line += readAtOnce) {
-      const query = { attempt, line, limit: Math.min(readAtOnce, high - line + 1) };
+    for (let line = low; line <= high; line += maxLinesPerRead) {
+      const query = { attempt, line, limit: Math.min(maxLinesPerRead, high - line + 1) };
       // Read in sequence, because the parts form one text.
       const answer = await client.call(logsApi.read, { params: { id }, query });
       if (!answer.ok) return null;
@@ -65,7 +65,7 @@ interface LogStatusProps {
   readonly onShow: (attempt: number) => void;
 }
 
-/** Shows the number of lines, whether more lines will follow, and what prevents that. */
+/** Shows the number of lines, whether more lines will follow, the last failure, and a button for a newer attempt. */
 export function LogStatus({ log, isFollowing, onRetry, onShow }: LogStatusProps) {
   const t = useT();
   const { state, tail, failure, nextAttempt } = log;
@@ -94,7 +94,7 @@ export function LogStatus({ log, isFollowing, onRetry, onShow }: LogStatusProps)
 /** Actions for the selected lines. */
 export function SelectionBar({ chosen }: { readonly chosen: LineSelection }) {
   const t = useT();
-  /** Text that the user can copy by hand, on pages without a clipboard, such as plain HTTP from another machine. */
+  /** Text for copying by hand, on pages without a clipboard, such as pages over plain HTTP from another machine. */
   const [shown, setShown] = useState<string | null>(null);
   useEffect(() => setShown(null), [chosen.text]);
   if (chosen.lines === null) return null;

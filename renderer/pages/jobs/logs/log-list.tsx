@@ -22,7 +22,7 @@ interface LogListProps {
   readonly children: ReactNode;
 }
 
-/** The visible rows of a log. Users can select text as usual, or whole lines by their numbers. */
+/** The visible rows of a log. Users can select text as usual. Clicks on line numbers select whole lines. */
 export function LogList(props: LogListProps) {
   const { store, log, scroll, chosen, current, search, hasTimes, isWrapped, label, children } = props;
   const t = useT();

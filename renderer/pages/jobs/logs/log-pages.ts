@@ -2,7 +2,7 @@ import type { LogLine } from '../../../../protocol/logs-api.ts';
 
 /** Number of lines in a page. Pages are loaded and dropped as a whole. */
 export const pageLines = 500;
-/** Maximum number of pages in memory. The screen shows at most one of them; the others make scrolling back fast. */
+/** Maximum number of pages in memory. Only one or two are visible; the others make scrolling back fast. */
 const maxPages = 40;
 
 /** The range of lines that the server has: from `first_line` up to, but not including, `total_lines`. */
@@ -11,17 +11,18 @@ interface Kept {
   readonly total_lines: number;
 }
 
-/** A cache of loaded lines by number. It drops the pages that were not requested for the longest time. */
+/** A cache of loaded lines by number. When full, the cache drops the least recently used pages. */
 export interface LogPages {
   at(line: number): LogLine | undefined;
-  /** Stores loaded lines. `asked` is the first requested line; null for lines that were not requested by number. */
-  put(lines: readonly LogLine[], asked: number | null): void;
+  /** Stores loaded lines. `requested` is the first requested line; null for lines that were not requested by number. */
+  put(lines: readonly LogLine[], requested: number | null): void;
   /**
-   * Returns the first line between `first` and `last` that must be loaded, or the start of its page when no line of
-   * that page is loaded; null when all are loaded. Marks their pages as recently used.
+   * Returns the first line between `first` and `last` that must be loaded. If its page is not in the cache, returns the
+   * start of the page. Returns null if all lines are loaded, and for a line that the server did not have. Marks the pages
+   * in this range as recently used.
    */
   missing(first: number, last: number, kept: Kept): number | null;
-  /** Allows lines that the server did not have to be requested again. */
+  /** Forgets which lines the server did not have, so that `missing` can return them again. */
   forgetHoles(): void;
 }
 
@@ -31,7 +32,7 @@ const pageOf = (line: number): number => Math.floor(line / pageLines);
 export function createLogPages(): LogPages {
   /** Pages by number, in the order of their last use, oldest first. */
   const pages = new Map<number, (LogLine | undefined)[]>();
-  /** Lines that the server did not have, so that they are not requested again and again. */
+  /** Lines that the server did not have. They are not requested repeatedly. */
   const holes = new Set<number>();
   const touch = (number: number): (LogLine | undefined)[] => {
     const page = pages.get(number) ?? [];
@@ -46,7 +47,7 @@ export function createLogPages(): LogPages {
     }
   };
   const at = (line: number): LogLine | undefined => pages.get(pageOf(line))?.[line % pageLines];
-  /** Returns the first line of a page that must be loaded, as `missing` does; null when all are loaded. */
+  /** Does the work of `missing` for one page. */
   const firstMissing = (first: number, last: number, number: number): number | null => {
     const end = Math.min(last, (number + 1) * pageLines - 1);
     for (let line = Math.max(first, number * pageLines); line <= end; line += 1)
@@ -55,10 +56,10 @@ export function createLogPages(): LogPages {
   };
   return {
     at,
-    put(lines, asked) {
+    put(lines, requested) {
       for (const line of lines) touch(pageOf(line.line))[line.line % pageLines] = line;
       dropOldest();
-      if (asked !== null && at(asked) === undefined) holes.add(asked);
+      if (requested !== null && at(requested) === undefined) holes.add(requested);
     },
     missing(wantedFirst, wantedLast, kept) {
       const first = Math.max(wantedFirst, kept.first_line);

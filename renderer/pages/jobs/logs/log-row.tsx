@@ -6,8 +6,8 @@ import { Icon } from '../../../ui/icon.tsx';
 import { piecesOf } from './line-text.ts';
 
 /**
- * `open`: the trainer has not finished the line, which has no number yet. `unread`: not loaded yet. `gone`: no longer
- * stored.
+ * `line`: loaded. `open`: the trainer has not finished the line, so the line has no number. `unread`: not loaded yet.
+ * `gone`: the server no longer stores the line.
  */
 export type RowKind = 'line' | 'open' | 'unread' | 'gone';
 
@@ -68,7 +68,7 @@ export const LogRow = memo(function LogRow(props: LogRowProps) {
   );
 });
 
-/** The text of a line in its colours, or why it is missing. */
+/** The text of a line in its colours, or the reason why the text is missing. */
 export function LogText({ kind, line, open, search }: LogTextProps) {
   const t = useT();
   if (kind === 'unread') return <span className="log-text" aria-hidden="true" />;

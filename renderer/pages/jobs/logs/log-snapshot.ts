@@ -9,13 +9,16 @@ export interface LogSnapshot {
   /** Null before the first read. */
   readonly state: LogState | null;
   readonly openLine: string | null;
-  /** True when the attempt has no log, or none yet. */
+  /** True if the attempt has no log, at least not yet. */
   readonly isMissing: boolean;
   /** The failure of the last read; null after a success. */
   readonly failure: CallFailure | null;
-  /** `connecting`: not followed yet, or paused. `open`: followed. `lost`: the stream is being reopened. `over`: the log is complete. */
+  /**
+   * `connecting`: not followed yet, or paused. `open`: followed. `lost`: the panel is reopening the stream. `over`: the log
+   * is complete.
+   */
   readonly tail: 'connecting' | 'open' | 'lost' | 'over';
-  /** Number of the next attempt, once there is one; null before. */
+  /** Number of the next attempt; null before the next attempt exists. */
   readonly nextAttempt: number | null;
 }
 
@@ -30,7 +33,7 @@ export const nothingYet: LogSnapshot = {
 
 /** Merges a page into the state. Keeps data that the stream has delivered since the request, because it is newer. */
 export function applyPage(was: LogSnapshot, page: PageRead): LogSnapshot {
-  // The log has not begun.
+  // A page without attempts means that no log exists yet.
   if (page.attempts.length === 0) return { ...was, isMissing: true };
   const linesBefore = was.state?.total_lines ?? 0;
   const isNews = page.total_lines >= linesBefore;

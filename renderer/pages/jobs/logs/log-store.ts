@@ -17,7 +17,7 @@ import { usePanel } from '../../../app/context.ts';
 /** The source of a log. */
 export interface LogSource {
   /**
-   * Reads lines from `line` on, or the last lines when `line` is missing. Without `attempt`, reads the newest attempt
+   * Reads lines starting at `line`, or the last lines if `line` is missing. Without `attempt`, reads the newest attempt
    * that has a log.
    */
   readonly read: (
@@ -25,33 +25,33 @@ export interface LogSource {
     signal: AbortSignal,
   ) => Promise<CallResult<typeof logsApi.read>>;
   /**
-   * Follows the log. Calls `line` on each connection to learn which line is needed next. The returned function stops
-   * following.
+   * Follows the log. Calls `line` on each connection to get the number of the next line to send. The returned function
+   * stops following.
    */
   readonly follow: (attempt: number, line: () => number, onUpdate: (update: LogUpdate) => void) => () => void;
 }
 
 export interface LogStore {
   readonly subscribe: (changed: () => void) => () => void;
-  /** Returns the same object until something changes. */
+  /** Returns the same object until the state changes. */
   readonly snapshot: () => LogSnapshot;
   readonly lineAt: (line: number) => LogLine | undefined;
-  /** Sets the visible lines, so that missing ones are loaded. */
+  /** Sets the visible range, so that missing lines in this range are loaded. */
   readonly want: (first: number, last: number) => void;
   /**
-   * Sets whether the log is visible. A hidden log is not followed, because a browser opens only a few connections per
-   * server.
+   * Sets whether the log is visible. The store follows only visible logs, because a browser opens only a few connections
+   * per server.
    */
   readonly watch: (isWatched: boolean) => void;
   readonly retry: () => void;
-  /** Asks again for a log that did not exist at the last read. */
+  /** Tries to read a log that did not exist at the last read. */
   readonly checkAgain: () => void;
   readonly close: () => void;
 }
 
 /**
- * Keeps the log of one attempt: the pages that were viewed, and new lines as they arrive. Without `wantedAttempt`, uses
- * the attempt that is the newest one with a log at the first read.
+ * Keeps the log of one attempt: the viewed pages, and new lines as they arrive. Without `wantedAttempt`, uses the attempt
+ * that is the newest attempt with a log at the first read.
  * @internal
  */
 export function createLogStore({ read, follow }: LogSource, wantedAttempt?: number): LogStore {
@@ -69,8 +69,8 @@ export function createLogStore({ read, follow }: LogSource, wantedAttempt?: numb
     notifier.changed();
   };
   /**
-   * Loads the last lines, then visible lines that are missing, one page at a time. Pages that were only scrolled past
-   * are not loaded.
+   * Loads the last lines, then missing visible lines, one page at a time. Skips pages that the user has already scrolled
+   * past. `isAgain` also reads a log that was missing before.
    */
   const loadMissing = async (isAgain = false): Promise<void> => {
     if (isReading || now.failure !== null || (now.isMissing && !isAgain)) return;
@@ -164,8 +164,8 @@ function createNotifier() {
 }
 
 /**
- * Opens the log of an attempt while the component is mounted, and follows it while the page is visible. Null on the
- * first render.
+ * Opens the log of an attempt while the component is mounted, and follows the log while the page is visible. Returns null
+ * on the first render.
  */
 export function useLogStore(id: JobId, attempt: number | undefined): LogStore | null {
   const { client, baseUrl } = usePanel();
@@ -173,7 +173,7 @@ export function useLogStore(id: JobId, attempt: number | undefined): LogStore | 
   useEffect(() => {
     const opened = createLogStore(
       {
-        // A browser would report each response with an error in its console.
+        // `or_empty` avoids error responses for missing logs, because browsers report each of them in the console.
         read: (query, signal) =>
           client.call(logsApi.read, { params: { id }, query: { ...query, or_empty: 'true' }, signal }),
         follow: (followed, line, onMessage) => followLog({ baseUrl, id, attempt: followed, line, onMessage }),
@@ -197,7 +197,7 @@ export const useSnapshot = (store: LogStore): LogSnapshot =>
 
 const pollMs = 3_000;
 
-/** Asks for a log again while it is empty. No event reports its first line. */
+/** Polls an empty log, because no event reports the first line. */
 export function useFirstLine(store: LogStore, isAwaited: boolean): void {
   useEffect(() => {
     if (!isAwaited) return undefined;

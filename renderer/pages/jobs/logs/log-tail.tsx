@@ -68,7 +68,7 @@ function Tail({ job, store }: TailProps) {
 }
 
 interface LinesProps {
-  /** Number of lines in the log. The box scrolls to its end when it changes. */
+  /** Number of lines in the log. The box scrolls to its end when this number changes. */
   readonly end: number;
   readonly title: string;
   readonly children: ReactNode;
@@ -87,7 +87,7 @@ function Lines({ end, title, children }: LinesProps) {
   );
 }
 
-/** Shows whether more lines will follow. A log can be live although its worker is silent. */
+/** Shows whether more lines will follow. Reports a silent worker as lost, because the log stream stays open then. */
 function TailStatus({ job, log: { tail } }: JobProps & { readonly log: LogSnapshot }) {
   const t = useT();
   if (job.status === 'recovering' && tail === 'open')

@@ -23,7 +23,7 @@ interface LogViewerProps {
 }
 
 /**
- * Shows the log of an attempt. Handles Ctrl+F and F3, because the browser's search would see only the rendered rows.
+ * Shows the log of an attempt. Handles Ctrl+F and F3, because the browser's search would find only rendered rows.
  */
 export function LogViewer({ job, store, choice, onShow }: LogViewerProps) {
   const t = useT();
@@ -116,7 +116,7 @@ function Download({ job, attempt }: { readonly job: JobDetail; readonly attempt:
   );
 }
 
-/** The line that the last search or jump to an error found. */
+/** Manages the current line: the line that the last search or jump to an error found. */
 function useCurrent(toLine: (line: number) => void) {
   const t = useT();
   const [current, setCurrent] = useState<number | null>(null);

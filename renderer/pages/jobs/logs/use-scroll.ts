@@ -8,14 +8,14 @@ const maxHeightPx = 17_500_000;
 /** Maximum height of an element in Chromium, in device pixels. */
 const maxDeviceHeightPx = 33_000_000;
 /**
- * The row count is rounded up to a multiple of this, because each change of it makes the virtualizer measure all rows
- * again.
+ * The row count is rounded up to a multiple of this number, because the virtualizer measures all rows again whenever the
+ * row count changes.
  */
 const rowCountStep = 4_096;
 const overscanRows = 30;
 
 export interface ScrollOptions {
-  /** The first existing line, and the one after the last. */
+  /** The existing lines: from `first` up to, but not including, `end`. */
   readonly first: number;
   readonly end: number;
   readonly isWrapped: boolean;
@@ -36,7 +36,7 @@ export interface LogScroll {
   readonly isFollowing: boolean;
   /** Number of lines that arrived since the view stopped following the end. */
   readonly newBelow: number;
-  /** The lines that can be scrolled to: all of them, unless they would exceed the maximum height of an element. */
+  /** The scrollable lines: all lines, unless they would exceed the maximum height of an element. */
   readonly reach: { readonly from: number; readonly to: number };
   readonly toLine: (line: number) => void;
   readonly toEnd: () => void;
@@ -45,7 +45,7 @@ export interface LogScroll {
   readonly topLine: () => number;
 }
 
-/** Manages the scroll position in a log. At first, the view follows the end. */
+/** Manages the scroll position in a log. Initially, the view follows the end. */
 export function useLogScroll({ first, end, isWrapped }: ScrollOptions): LogScroll {
   const scroller = useRef<HTMLDivElement>(null);
   const maxRows = Math.floor(Math.min(maxHeightPx, maxDeviceHeightPx / devicePixelRatio) / rowHeight);

@@ -12,13 +12,13 @@ import {
 } from './find-line.ts';
 import { plainText } from './line-text.ts';
 
-/** The result of a search: the number of matching lines, and their numbers if they fit in one answer. */
+/** The result of a search: the number of matching lines, and their line numbers if all fit in one answer. */
 interface Hits {
   readonly text: string;
   /** Null when the search failed. */
   readonly total: number | null;
   readonly lines: readonly number[] | null;
-  /** Number of lines that the log had at the time of the search. */
+  /** Number of lines in the log at the time of the search. */
   readonly searched: number;
 }
 
@@ -32,10 +32,10 @@ export interface LogSearch {
   readonly firstError: () => Promise<FoundLine>;
 }
 
-const typingPauseMs = 250;
+const typingDelayMs = 250;
 const plainOf = ({ text }: LogLine): string => plainText(text);
 
-/** Searches the log of an attempt on the server; `written` is the text in the search field. */
+/** Searches the log of an attempt on the server. `written` is the text in the search field. */
 export function useSearch(id: JobId, attempt: number, written: string): LogSearch {
   const { client } = usePanel();
   const text = useDebouncedText(written);
@@ -70,7 +70,7 @@ export function useSearch(id: JobId, attempt: number, written: string): LogSearc
     });
     return () => controller.abort();
   }, [requestMatches, text]);
-  /** Counts the search as running until it ends. */
+  /** Sets `isBusy` until the search ends. */
   const whileBusy = useCallback(async (pending: Promise<FoundLine>): Promise<FoundLine> => {
     setRunning(was => was + 1);
     const found = await pending;
@@ -100,13 +100,13 @@ export function useSearch(id: JobId, attempt: number, written: string): LogSearc
   );
 }
 
-/** Timeout of a search, which takes some time in a log of a million lines. */
+/** Timeout of a search. It is long, because a log can have a million lines. */
 const timeoutMs = 60_000;
 
 function useDebouncedText(written: string): string {
   const [text, setText] = useState(written);
   useEffect(() => {
-    const timer = setTimeout(() => setText(written), typingPauseMs);
+    const timer = setTimeout(() => setText(written), typingDelayMs);
     return () => clearTimeout(timer);
   }, [written]);
   return text;

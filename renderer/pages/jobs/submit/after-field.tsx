@@ -10,10 +10,10 @@ import type { PartProps } from './draft-check.ts';
 import { InputRows } from './input-rows.tsx';
 import { useSubmitT } from './texts.tsx';
 
-/** Maximum number of jobs that the input offers. Any other job can be typed. */
+/** Maximum number of jobs that the input suggests. Users can type the id of any other job. */
 const maxOffered = 50;
 
-/** The jobs that must end before this one starts. */
+/** Selects the jobs that must end before this job starts. */
 export function AfterField({ draft: { after, afterOn, inputs }, errors, change }: PartProps) {
   const t = useSubmitT();
   const title = useId();
@@ -82,7 +82,7 @@ interface JobInputProps {
   readonly onAdd: (id: JobId) => void;
 }
 
-/** Adds a job when its id is complete: chosen from the list of unfinished jobs, or typed and confirmed with Enter. */
+/** Adds a job that the user selects from the list of unfinished jobs, or whose id the user types and confirms with Enter. */
 function JobInput({ after, onAdd }: JobInputProps) {
   const t = useSubmitT();
   const list = useId();

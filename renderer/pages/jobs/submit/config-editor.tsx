@@ -20,7 +20,7 @@ interface EditorProps {
 
 const [minRows, maxRows] = [10, 30];
 
-/** State and keys of the list at the cursor. Arrow keys move in it, Enter selects, Escape closes. Tab leaves the text. */
+/** State of the list at the cursor. Arrow keys move in the list, Enter selects, Escape closes. Tab leaves the text. */
 function useCompletion({ draft: { config, format }, trainer, known, change }: Omit<EditorProps, 'error'>) {
   const area = useRef<HTMLTextAreaElement>(null);
   const [offer, setOffer] = useState<Completion | null>(null);
@@ -36,12 +36,12 @@ function useCompletion({ draft: { config, format }, trainer, known, change }: Om
     setOffer(null);
     setAt(-1);
   };
-  const look = (text: string, caret: number, isAsked: boolean): void => {
-    setAt(isAsked ? 0 : -1);
+  const updateOffer = (text: string, caret: number, isRequested: boolean): void => {
+    setAt(isRequested ? 0 : -1);
     setOffer(
       trainer === null || known === null
         ? null
-        : completionAt({ text, caret, format }, { trainer, known }, isAsked),
+        : completionAt({ text, caret, format }, { trainer, known }, isRequested),
     );
   };
   const take = (place: number): void => {
@@ -54,8 +54,8 @@ function useCompletion({ draft: { config, format }, trainer, known, change }: Om
   };
   const onKeyDown = (event: KeyboardEvent<HTMLTextAreaElement>): void => {
     const move = { ArrowDown: 1, ArrowUp: -1 }[event.key];
-    const isAsking = event.key === ' ' && event.ctrlKey;
-    if (isAsking) look(config, event.currentTarget.selectionStart, true);
+    const isRequested = event.key === ' ' && event.ctrlKey;
+    if (isRequested) updateOffer(config, event.currentTarget.selectionStart, true);
     else if (offer === null) return;
     else if (move !== undefined) setAt((at + move + offer.options.length) % offer.options.length);
     else if (event.key === 'Escape') close();
@@ -65,7 +65,7 @@ function useCompletion({ draft: { config, format }, trainer, known, change }: Om
   };
   const onChange = (text: string, caret: number): void => {
     change({ config: text, format: formatOfText(text, format) });
-    look(text, caret, false);
+    updateOffer(text, caret, false);
   };
   return { area, offer, at, close, take, onKeyDown, onChange };
 }
@@ -138,7 +138,7 @@ export function ConfigEditor(props: EditorProps) {
   );
 }
 
-/** Places the list below the line of the cursor. Lines do not wrap, and all have the same height. */
+/** Places the list below the line of the cursor. Lines do not wrap, and all lines have the same height. */
 function placeOfList(area: HTMLTextAreaElement | null, text: string, from: number) {
   if (area === null) return undefined;
   const lines = text.slice(0, from).split('\n');

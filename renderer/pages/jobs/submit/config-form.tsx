@@ -15,12 +15,12 @@ interface ConfigFormProps {
   /** The last text that was a valid config. */
   readonly text: string;
   readonly format: Draft['format'];
-  /** Whether the text is invalid now, so that nothing can be changed in it. */
+  /** True if the current text is invalid, so that the form cannot change the text. */
   readonly isStale: boolean;
   readonly change: (part: Partial<Draft>) => void;
 }
 
-/** The settings that most users of the config's trainer change. Each field shows and changes its value in the text. */
+/** Fields for the settings that most users of the trainer change. Each field reads and changes its value in the text. */
 export function ConfigForm({ text, format, isStale, change }: ConfigFormProps) {
   const t = useSubmitT();
   const form = useMemo(() => openForm(text, format), [text, format]);
@@ -59,7 +59,7 @@ function openForm(text: string, format: Draft['format']) {
 
 type Place = NonNullable<ReturnType<typeof placeOf>>;
 
-/** A field without a value is useful only if one can be added, which needs the section of the key. */
+/** Returns false for a field without a value if the text has no section where the key could be added. */
 const isUsable = (open: EditableText, { kind }: FormField, at: Place): boolean =>
   open.read(at) !== '' || open.write(at, kind, '1') !== null;
 
@@ -69,7 +69,7 @@ interface SettingFieldProps {
   readonly path: string;
   readonly value: string;
   readonly isStale: boolean;
-  /** Returns false if the value cannot be changed here. */
+  /** Returns false if the field cannot change the value. */
   readonly write: (typed: string) => boolean;
 }
 
@@ -80,10 +80,10 @@ const wide: ReadonlySet<string> = new Set(['model', 'prompt']);
 function SettingField({ field, path, value, isStale, write }: SettingFieldProps) {
   const { name, kind, suggestions = [] } = field;
   const t = useSubmitT();
-  /** The text while the field has the focus: an empty field removes its key only when the user leaves it. */
+  /** The text while the field has the focus. An empty field removes its key only when the user leaves the field. */
   const [typed, setTyped] = useState<string | null>(null);
   const [error, setError] = useState<string | undefined>();
-  // The text has changed elsewhere, so an invalid entry here is outdated.
+  // The value was changed outside this field, so an invalid entry in the field is outdated.
   const [shown, setShown] = useState(value);
   if (shown !== value) {
     setShown(value);

@@ -11,7 +11,7 @@ interface Concealed {
   readonly count: number;
 }
 
-/** Replaces secret values by dots, so that neither onlookers nor screenshots reveal them. @internal */
+/** Replaces secret values by dots, so that screenshots do not reveal secrets. @internal */
 export function conceal(value: unknown): Concealed {
   if (Array.isArray(value)) {
     const parts = value.map(conceal);

@@ -80,7 +80,7 @@ export function ConfigPicker({ draft, error, change }: PickerProps) {
   );
 }
 
-/** Loads the selected config. Replaces the text by itself only if the user has not changed it. */
+/** Loads the selected config automatically, but only if the user has not changed the text. Returns the load function. */
 function useLoad(draft: Draft, change: (part: Partial<Draft>) => void, chosen: ConfigView | null) {
   const t = useT();
   const { client } = usePanel();
@@ -89,7 +89,7 @@ function useLoad(draft: Draft, change: (part: Partial<Draft>) => void, chosen: C
   const load = async (name: string): Promise<void> => {
     const read = await readFolderConfig(client, name);
     if (!read.ok) return showFailure(t, read.failure);
-    // The user may have typed meanwhile.
+    // Ignore the answer if the user has typed another name since the request.
     if (read.value !== null && latest.current.configName.trim() === name)
       change(fromFolder(name, read.value));
   };

@@ -4,14 +4,14 @@ import type { TextFormat } from './draft.ts';
 
 export type ReadText =
   | { readonly ok: true; readonly config: TrainerConfig }
-  /** Line and column count from 1; null when the parser gives no position. */
+  /** `line` and `column` count from 1. `line` is null if the parser reports no position. */
   | { readonly ok: false; readonly why: 'syntax'; readonly line: number | null; readonly column: number }
   | { readonly ok: false; readonly why: 'no object' };
 
 const isConfig = (value: unknown): value is TrainerConfig =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
 
-/** Parses the text of a config that the user typed. */
+/** Parses the text of a config. */
 export function readText(text: string, format: TextFormat): ReadText {
   const parsed = parseConfigText(text, format);
   if (!parsed.ok)
@@ -21,7 +21,7 @@ export function readText(text: string, format: TextFormat): ReadText {
 
 const formats: readonly TextFormat[] = ['json', 'toml', 'yaml'];
 
-/** Returns the format of a pasted text: the current one if the text is valid in it, otherwise another one. */
+/** Returns the current format if the text is valid in it; otherwise, the first format in which the text is valid. */
 export function formatOfText(text: string, current: TextFormat): TextFormat {
   if (text.trim() === '' || readText(text, current).ok) return current;
   return formats.find(format => readText(text, format).ok) ?? current;

@@ -12,11 +12,11 @@ export interface FoundConfigs {
   readonly text: string;
 }
 
-/** Maximum number of configs to list. A longer search text finds the others. */
+/** Maximum number of configs to list. A longer search text finds further configs. */
 const maxShown = 20;
-const settleMs = 150;
+const typingDelayMs = 150;
 
-/** Returns the configs whose names contain the text, after a pause in typing. */
+/** Returns the configs whose names contain the text. Sends the request after a pause in typing. */
 export function useConfigs(
   text: string,
   /** Change this number to read the list again. */
@@ -36,7 +36,7 @@ export function useConfigs(
       const { folder, entries, next_cursor: next } = answer.value;
       setFound({ folder, entries, hasMore: next !== null, text });
     };
-    const timer = setTimeout(() => void read(), text === '' ? 0 : settleMs);
+    const timer = setTimeout(() => void read(), text === '' ? 0 : typingDelayMs);
     return () => {
       clearTimeout(timer);
       controller.abort();
@@ -67,7 +67,7 @@ export async function findTraining(
   client: Client,
   name: string,
 ): Promise<(Training & { readonly etag: string | null }) | null> {
-  // Read the tag before the content: if the file changes in between, a later save with the old tag is refused.
+  // Read the tag before the content. If the file changes in between, the server rejects a later save with the old tag.
   const entry = await findEntry(client, name);
   const training = entry && (await readTraining(client, entry));
   return entry !== null && training?.ok === true ? { ...training.value, etag: entry.etag } : null;

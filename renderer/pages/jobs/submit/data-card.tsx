@@ -16,7 +16,7 @@ interface DataProps {
   readonly change: (part: Partial<Draft>) => void;
 }
 
-/** The training data of the config: each path is a folder on the rig, or a stored dataset. */
+/** Selects the training data for each path in the config: the folder on the rig, or a stored dataset. */
 export function DataCard({ draft, answer, change }: DataProps) {
   const t = useSubmitT();
   const paths = [...new Set([...draft.data.map(({ path }) => path), ...(answer?.needs?.data ?? [])])];

@@ -9,7 +9,7 @@ export type SubmitBody = NonNullable<CallInput<typeof queueApi.submit>['body']>;
 /** Error messages by the name of the field in the API. */
 export type FieldErrors = Readonly<Record<string, string>>;
 
-/** The form, for the components of its parts. */
+/** Props of the components that make up the form. */
 export interface PartProps {
   readonly draft: Draft;
   readonly errors: FieldErrors;
@@ -20,7 +20,7 @@ export type Checked =
   | { readonly ok: true; readonly body: SubmitBody }
   | { readonly ok: false; readonly errors: FieldErrors };
 
-/** Checks the fields that can be checked in the browser; the server checks the others. */
+/** Checks fields in the browser where possible, and converts the form to a request. The server checks the other fields. */
 export function checkDraft(draft: Draft, t: SubmitTranslator): Checked {
   const errors: Record<string, string> = {};
   const number = (field: string, text: string): number | undefined => {
@@ -85,7 +85,7 @@ function toSource(
   return { ...toInlineSource(draft), ...(name === '' ? {} : { config_name: name }) };
 }
 
-/** Returns the config in the form with its files; nothing if the text is not a config. */
+/** Returns the config, dataloader and files of the form. Returns an empty object if the text is not a valid config. */
 export function toInlineSource(draft: Draft): Pick<SubmitBody, 'config' | 'dataloader' | 'files'> {
   const read = readText(draft.config, draft.format);
   if (draft.config.trim() === '' || !read.ok) return {};
@@ -96,7 +96,7 @@ export function toInlineSource(draft: Draft): Pick<SubmitBody, 'config' | 'datal
   };
 }
 
-/** Says where and why a text is not a config. */
+/** Returns a message that explains why a text is not a config, with the position of a syntax error. */
 export function errorText(
   read: Exclude<ReadText, { readonly ok: true }>,
   format: Draft['format'],
@@ -137,7 +137,7 @@ const fields = [
   'any_gpu',
 ];
 
-/** Maps the server's errors to fields of the form; null when none of them belongs to a field. */
+/** Maps the server's errors to fields of the form. Returns null if an error belongs to no field. */
 export function toFieldErrors(failure: CallFailure): FieldErrors | null {
   if (failure.kind !== 'problem') return null;
   const { code, detail, errors = [] } = failure.problem;

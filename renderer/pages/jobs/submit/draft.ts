@@ -28,19 +28,19 @@ export interface Training {
 
 export type TextFormat = ConfigFormat;
 
-/** A config with its text, and the other files that are sent with it. */
+/** A config with its text, and the other files that are submitted with the config. */
 export interface WrittenTraining extends Training {
   readonly text: string;
   readonly format: TextFormat;
   readonly files: Readonly<Record<string, string>>;
 }
 
-/** A config of the folder, with its tag. */
+/** A config in the folder, with its ETag for conflict detection. */
 export interface FolderTraining extends WrittenTraining {
   readonly etag: string | null;
 }
 
-/** The config that the user started from: one of the folder, or that of another job. */
+/** The config that the user started from: a config in the folder, or the config of another job. */
 export interface Base extends Pick<FolderTraining, 'text' | 'config' | 'dataloader' | 'etag'> {
   readonly origin: 'folder' | 'job';
   readonly name: string;
@@ -53,14 +53,14 @@ export interface DataChoice {
   readonly is_file: boolean;
 }
 
-/** A file of a job that this one starts after. */
+/** An input: a file that a parent job produces. */
 export interface InputRow {
   /** Local id of the row, so that React keeps its input fields when other rows are removed. */
   readonly id: number;
   readonly from: JobId;
   readonly name: string;
   readonly kind: InputKind;
-  /** With the kind `path`: the file, in the words of the API. */
+  /** The file in the notation of the API; used only for the kind `path`. */
   readonly path: string;
 }
 
@@ -75,11 +75,11 @@ const fileTexts = {
   stateBest: 'state best',
 } as const;
 
-/** The file of an input, in the words of the API. */
+/** Returns the file of an input in the notation of the API. */
 export const fileOf = ({ kind, path }: Pick<InputRow, 'kind' | 'path'>): string =>
   kind === 'path' ? path.trim() : fileTexts[kind];
 
-/** Reads such words. */
+/** Reverses `fileOf`. */
 function kindIn(file: string): Pick<InputRow, 'kind' | 'path'> {
   for (const kind of inputKinds) if (kind !== 'path' && fileTexts[kind] === file) return { kind, path: '' };
   return { kind: 'path', path: file };
@@ -88,10 +88,10 @@ function kindIn(file: string): Pick<InputRow, 'kind' | 'path'> {
 /** The contents of the form. Numbers are text, because a partly typed number may be invalid. */
 export interface Draft {
   readonly configName: string;
-  /** The text of the config; empty to use the config with that name. */
+  /** The text of the config. An empty text means the config in the folder with the name `configName`. */
   readonly config: string;
   readonly format: TextFormat;
-  /** The dataloader of the config; null when it has none. */
+  /** The dataloader of the config; null if the config has none. */
   readonly dataloader: unknown;
   readonly files: Readonly<Record<string, string>>;
   readonly base: Base | null;
@@ -100,7 +100,7 @@ export interface Draft {
   readonly group: string;
   readonly tags: string;
   readonly notes: string;
-  /** Jobs that must end before this one starts. A copied job has only those with its files, because the others have ended. */
+  /** Jobs that must end before this job starts. A copy of a job keeps only the jobs that provide its input files. */
   readonly after: readonly JobId[];
   readonly inputs: readonly InputRow[];
   readonly afterOn: AfterOn;
@@ -117,7 +117,7 @@ export interface Draft {
   readonly needsApproval: boolean;
   readonly isNowOrNever: boolean;
   readonly takesAnyGpu: boolean;
-  /** Failures to retry. The form does not show them, but a copied job keeps them. */
+  /** Failures to retry. The form does not show this list, but a copy of a job keeps it. */
   readonly retryOn: readonly FailureCause[];
   /** The template that the form started from; empty for none. */
   readonly template: string;
@@ -158,10 +158,10 @@ export const emptyDraft: Draft = {
 /** The name that the server gives to a config submitted without a name. */
 const inlineName = 'inline';
 
-/** Returns true when the config was submitted under a name. The folder may contain a config of that name. */
+/** Returns true if the config was submitted with a name, so that the folder may contain a config with the same name. */
 export const isNamed = ({ config_name: name }: Pick<JobView, 'config_name'>): boolean => name !== inlineName;
 
-/** The config of a job, and the folder's current config of the same name. Each is null when it cannot be read. */
+/** The config of a job, and the folder's current config of the same name. Each is null if its read failed. */
 export interface Origins {
   readonly own: (Training & { readonly files?: Readonly<Record<string, string>> }) | null;
   readonly inFolder: FolderTraining | null;
@@ -169,7 +169,7 @@ export interface Origins {
 
 type CopiedJob = JobView & Partial<Pick<JobDetail, 'data' | 'inputs' | 'notes'>>;
 
-/** Returns the form contents that submit the job again with the same settings. */
+/** Returns form contents that would submit the job again with the same settings. */
 export function toDraft(job: CopiedJob, origins: Origins): Draft {
   const inputs = (job.inputs ?? []).filter(({ job_name: name }) => name !== null);
   return {
@@ -197,7 +197,7 @@ export function toDraft(job: CopiedJob, origins: Origins): Draft {
   };
 }
 
-/** Uses the folder's config if it is still the job's; otherwise copies the job's own config into the form. */
+/** Uses the folder's config if it still equals the config of the job. Otherwise, copies the config of the job. */
 function toConfigDraft(name: string, { own, inFolder }: Origins): Partial<Draft> {
   const shown = name === inlineName ? '' : name;
   if (own === null) return { configName: shown };
@@ -216,7 +216,7 @@ function toConfigDraft(name: string, { own, inFolder }: Origins): Partial<Draft>
   };
 }
 
-/** Returns the form contents for a config of the folder. */
+/** Returns form contents for a config in the folder. */
 export const fromFolder = (
   name: string,
   { text, format, config, dataloader, files, etag }: FolderTraining,
@@ -229,20 +229,20 @@ export const fromFolder = (
   base: { origin: 'folder', name, etag, text, config, dataloader },
 });
 
-/** Whether the form still has the folder's config, so that the job can refer to it by its name. */
+/** Returns true if the form contains an unchanged config of the folder, so that the job can refer to its name. */
 export const isFolderConfig = ({ base, config, configName, dataloader }: Draft): boolean =>
   base?.origin === 'folder' &&
   base.name === configName.trim() &&
   base.text === config &&
   isSame(base.dataloader, dataloader);
 
-/** Whether a config that the user selects may replace the text of the form. */
+/** Returns true if another config may replace the text of the form, because the user has not changed the text. */
 export const isReplaceable = ({ base, config }: Draft): boolean =>
   config.trim() === '' || (base !== null && base.text === config);
 
 /**
- * Compares the job's config with the folder's current one. `any GPUs`: they differ only in the device list, which the
- * server removed because the job takes any GPUs.
+ * Compares the job's config with the folder's current config. `any GPUs`: the configs differ only in the device list,
+ * which the server removed because the job takes any GPUs.
  */
 export function compareWithFolder(submitted: Training, inFolder: Training): 'same' | 'any GPUs' | 'other' {
   const isEqualTo = (config: TrainerConfig): boolean =>

@@ -9,7 +9,7 @@ interface EstimatesProps {
   readonly answer: DryRun;
 }
 
-/** Shows when the job may start, how long it may run, and what it may need, from earlier runs with a similar config. */
+/** Estimates start time, run time, disk space and memory of the job from earlier runs with a similar config. */
 export function Estimates({ answer }: EstimatesProps) {
   const t = useSubmitT();
   const earlier = answer.earlier ?? null;
@@ -47,7 +47,7 @@ function Figure({ name, children }: { readonly name: string; readonly children: 
   );
 }
 
-/** Compares the memory that earlier runs used with the smallest GPU of the rig that would take the job. */
+/** Compares the peak memory of earlier runs with the GPU memory of the rig that would take the job. */
 function MemoryBar({ answer }: EstimatesProps) {
   const t = useSubmitT();
   const needed = answer.earlier?.peak_memory_gb ?? null;
@@ -80,7 +80,7 @@ function MemoryBar({ answer }: EstimatesProps) {
   );
 }
 
-/** The predicted start, as a time. */
+/** The predicted start: a time, "now" or "unknown". */
 function StartText({ answer }: { readonly answer: DryRun }) {
   const t = useSubmitT();
   const { predicted_start: start } = answer.explanation;

@@ -7,7 +7,7 @@ import { Choice, Field, TextField, Tick } from '../field.tsx';
 import { priorityChoices, priorityText } from '../figures.ts';
 import { useSubmitT } from './texts.tsx';
 
-/** Settings that most jobs leave as they are. Opens by itself when one of them has an error. */
+/** Settings that most jobs leave unchanged. The section opens automatically when one of these settings has an error. */
 export function Advanced(props: PartProps) {
   const t = useSubmitT();
   const [isOpen, setOpen] = useState(false);

@@ -15,7 +15,7 @@ import type { Draft } from './draft.ts';
 import { type SubmitTranslator, useSubmitT } from './texts.tsx';
 import type { DryRun } from './use-live-answer.ts';
 
-/** Loads the list of a trainer's keys; null while it loads, and for programs without one. */
+/** Loads the list of a trainer's config keys. Returns null while loading, and for trainers without a list. */
 export function useArguments(trainer: TrainerName | null): TrainerArguments | null {
   const [loaded, setLoaded] = useState<{ readonly of: TrainerName; readonly list: TrainerArguments } | null>(
     null,
@@ -38,12 +38,12 @@ interface FindingsProps {
   readonly trainer: Trainer;
   readonly config: TrainerConfig;
   readonly known: TrainerArguments | null;
-  /** The server's newest answer. Its list of keys comes from the rigs, so it is better than the panel's own. */
+  /** The newest answer of the server. The server knows the keys from the rigs, which is better than the panel's own list. */
   readonly answer: DryRun | null;
   readonly change: (part: Partial<Draft>) => void;
 }
 
-/** Lists keys and values that the trainer does not know, each with the one that was probably meant. */
+/** Lists config keys and values that the trainer does not know, each with the most similar known key or value. */
 export function Findings({ draft, trainer, config, known, answer, change }: FindingsProps) {
   const t = useSubmitT();
   const checkedHere = useMemo(
@@ -119,10 +119,10 @@ function ValueLine({ finding, draft: { config, format }, change }: FindingProps<
   );
 }
 
-/** Returns where a key stands in the text of a config: before a colon or an equals sign. */
+/** Returns the offsets of a key in the text of a config, before a colon or an equals sign. Returns null if there is none. */
 function findKey(text: string, name: string): { readonly start: number; readonly end: number } | null {
-  const sign = name.replaceAll(/[.*+?^${}()|[\]\\]/g, String.raw`\$&`);
-  const match = new RegExp(`(?:^|["'\\s{,-])(${sign})["']?\\s*[:=]`).exec(text);
+  const pattern = name.replaceAll(/[.*+?^${}()|[\]\\]/g, String.raw`\$&`);
+  const match = new RegExp(`(?:^|["'\\s{,-])(${pattern})["']?\\s*[:=]`).exec(text);
   if (match === null) return null;
   const start = match.index + match[0].indexOf(name);
   return { start, end: start + name.length };

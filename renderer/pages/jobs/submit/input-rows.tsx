@@ -5,14 +5,14 @@ import { useInputT } from '../inputs/texts.tsx';
 import { inputKinds, type InputRow } from './draft.ts';
 
 interface InputRowsProps {
-  /** The job that the files are taken from. */
+  /** The parent job that provides the files. */
   readonly job: { readonly id: JobId; readonly name: string };
-  /** The inputs from all jobs. */
+  /** The inputs from all parent jobs. */
   readonly inputs: readonly InputRow[];
   readonly onChange: (inputs: readonly InputRow[]) => void;
 }
 
-/** The files that a job takes from one of the jobs that it waits for. */
+/** Edits the files that a job uses from one of its parent jobs. */
 export function InputRows({ job, inputs, onChange }: InputRowsProps) {
   const t = useInputT();
   const put = (id: number, part: Partial<InputRow>): void =>
@@ -63,7 +63,7 @@ export function InputRows({ job, inputs, onChange }: InputRowsProps) {
   );
 }
 
-/** `lora` for the first input, because most jobs start from one. */
+/** Returns an unused name: `lora` for the first input, because most inputs are LoRAs; otherwise `lora-2` and so on. */
 function freeName(inputs: readonly InputRow[]): string {
   const isFree = (name: string): boolean => inputs.every(row => row.name !== name);
   if (isFree('lora')) return 'lora';

@@ -12,22 +12,22 @@ import type { DryRun } from './use-live-answer.ts';
 interface LiveAnswerProps {
   readonly answer: DryRun | null;
   readonly failure: CallFailure | null;
-  readonly isAsking: boolean;
-  /** The first problem of the form that the browser itself found; null for none. */
+  readonly isLoading: boolean;
+  /** The first error that the browser found in the form; null for none. */
   readonly problem: string | null;
-  /** Whether the form has no config yet. */
+  /** True if the form has no config yet. */
   readonly isEmpty: boolean;
 }
 
-/** Shows who could take the job, when, and what it needs, while the user still changes the form. */
-export function LiveAnswer({ answer, failure, isAsking, problem, isEmpty }: LiveAnswerProps) {
+/** Shows which rigs could take the job, its estimated start and its needs, while the user edits the form. */
+export function LiveAnswer({ answer, failure, isLoading, problem, isEmpty }: LiveAnswerProps) {
   const t = useSubmitT();
   return (
     <section
       className="card live-answer"
       aria-labelledby="live-answer"
-      aria-busy={isAsking}
-      data-busy={isAsking}
+      aria-busy={isLoading}
+      data-busy={isLoading}
     >
       <h2 id="live-answer">{t('submit.answer')}</h2>
       <Headline answer={answer} failure={failure} problem={problem} isEmpty={isEmpty} />
@@ -43,7 +43,7 @@ export function LiveAnswer({ answer, failure, isAsking, problem, isEmpty }: Live
   );
 }
 
-function Headline({ answer, failure, problem, isEmpty }: Omit<LiveAnswerProps, 'isAsking'>) {
+function Headline({ answer, failure, problem, isEmpty }: Omit<LiveAnswerProps, 'isLoading'>) {
   const t = useSubmitT();
   const worker = useFleet(({ fleet }) => {
     const id = answer?.allocated_worker_id ?? null;
@@ -67,7 +67,7 @@ interface Head {
 }
 
 function headlineOf(
-  { answer, failure, problem, isEmpty }: Omit<LiveAnswerProps, 'isAsking'>,
+  { answer, failure, problem, isEmpty }: Omit<LiveAnswerProps, 'isLoading'>,
   worker: string,
   t: SubmitTranslator,
 ): Head {
@@ -99,9 +99,9 @@ function headlineOf(
 }
 
 const maxRigs = 8;
-/** Reasons that end with the job that the rig runs. */
+/** Reasons that end when the current job of the rig ends. */
 const occupied = new Set(['busy', 'settling']);
-/** Reasons that end without anyone changing the rig or the job. */
+/** Temporary reasons: they end without a change to the job or to the configuration of the rig. */
 const passing = new Set(['busy', 'settling', 'no_stream', 'offline', 'draining', 'closed', 'updating']);
 
 type Rig = DryRun['explanation']['workers'][number];
@@ -114,7 +114,7 @@ const rankOf = ({ fits, reasons }: Rig): number => {
 const marks = ['completed', 'pending', 'cancelled'] as const;
 const tones = ['good', 'wait', 'bad'] as const;
 
-/** Lists the rigs: first those that fit now, then those that fit later, then the others with their reason. */
+/** Lists the rigs: first rigs that can take the job now, then rigs that can take it later, then all others. */
 function Rigs({ answer: { explanation } }: { readonly answer: DryRun }) {
   const t = useSubmitT();
   const sorted = explanation.workers.toSorted((a, b) => rankOf(a) - rankOf(b));

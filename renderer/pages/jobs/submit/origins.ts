@@ -18,7 +18,7 @@ type Read<T> =
   | { readonly ok: true; readonly value: T }
   | { readonly ok: false; readonly failure: CallFailure };
 
-/** Reads a config of the folder with its text. The `value` is null if the text is no valid config. */
+/** Reads a config in the folder with its text. The `value` is null if the text is not a valid config. */
 export async function readFolderConfig(client: Client, name: string): Promise<Read<FolderTraining | null>> {
   const answer = await client.call(configsApi.text, { params: { name } });
   if (!answer.ok) return answer.failure.kind === 'problem' ? readParsed(client, name, answer) : answer;
@@ -31,7 +31,7 @@ export async function readFolderConfig(client: Client, name: string): Promise<Re
   };
 }
 
-/** Servers of earlier versions return only the parsed config. */
+/** Reads only the parsed config, for servers of earlier versions that cannot return its text. */
 async function readParsed(
   client: Client,
   name: string,
@@ -43,17 +43,17 @@ async function readParsed(
   return { ok: true, value: { ...training, text, format: 'json', files: {} } };
 }
 
-/** The state with which the form starts. */
+/** The initial state of the form. */
 export interface Model {
-  /** The id in the address of the job to copy; null for an empty form. */
+  /** The job id in the URL, whose settings the form copies; null for an empty form. */
   readonly from: string | null;
   readonly like: JobDetail | null;
   readonly draft: Draft;
-  /** True when the job's config cannot be read, so that the user must enter one. */
+  /** True if the config of the copied job cannot be read, so that the user must enter a config. */
   readonly isConfigLost: boolean;
 }
 
-/** Prepares the form: as it was before a reload, otherwise with the settings of the job in the address if there is one. */
+/** Prepares the form: restores the draft from before a reload, or else copies the settings of the job in the URL. */
 export function useModel(): Model | 'loading' {
   const t = useT();
   const [params] = useSearchParams();
@@ -92,7 +92,7 @@ const blank = (from: string | null): Model => ({
   isConfigLost: false,
 });
 
-/** Reads the job's own config, if the user may, and the folder's current config of the same name. */
+/** Reads the config of the job, if the user may see it, and the folder's current config of the same name. */
 async function readOrigins(client: Client, may: May, job: JobDetail): Promise<Origins> {
   const { id, config_name: name } = job;
   const submitted = may(queueApi.config, job) ? await client.call(queueApi.config, { params: { id } }) : null;

@@ -41,7 +41,7 @@ export function SaveDialog({ draft, config, change, onClose }: SaveProps) {
     }
     const [why] = answer.value.warnings;
     showToast(why === undefined ? t('jobs.save.saved', { name }) : t('jobs.save.notYet', { name, why }));
-    // The form continues with the saved config, unless it has another dataloader than the folder.
+    // The form then refers to the saved config, unless its dataloader differs from the dataloader in the folder.
     const inFolder = await readFolderConfig(client, name);
     const written = { config, dataloader: draft.dataloader };
     const saved = inFolder.ok ? inFolder.value : null;
@@ -50,8 +50,8 @@ export function SaveDialog({ draft, config, change, onClose }: SaveProps) {
     onClose();
   };
   /**
-   * Returns the tag of the config that the save may replace: the one that the user started from, otherwise the current
-   * one.
+   * Returns the ETag of the config that the save may replace: the version that the user started from, otherwise the
+   * current version.
    */
   const tagOf = async (configName: string): Promise<string> => {
     const { base } = draft;

@@ -3,14 +3,14 @@ import { Button } from '../../../ui/button.tsx';
 import { useSubmitT } from './texts.tsx';
 
 interface SendProps {
-  /** Why the last try failed; null if it did not. */
+  /** The error of the last submit; null if it did not fail. */
   readonly trouble: string | null;
   readonly isSending: boolean;
   /** Further buttons. */
   readonly children?: ReactNode;
 }
 
-/** The button that submits the form around it, and the reason of a failure. */
+/** The submit button of a form, with the error of the last submit. */
 export function Send({ trouble, isSending, children }: SendProps) {
   const t = useSubmitT();
   return (

@@ -3,14 +3,14 @@ import { type Draft, emptyDraft } from './draft.ts';
 
 type Store = Pick<Storage, 'getItem' | 'setItem' | 'removeItem'>;
 
-/** Larger drafts are not kept, because a browser stores only a few megabytes for a site. */
+/** Maximum size of a stored draft, because a browser stores only a few megabytes per site. */
 const maxChars = 500_000;
 
 const keyOf = (from: string | null): string => draftPrefix + (from ?? 'new');
 
 /**
- * Keeps the contents of the form for a reload. They stay in this tab only, because a config may contain credentials of other
- * services.
+ * Stores the contents of the form for a reload. The caller passes a store that only this tab can read, because a config
+ * may contain credentials for other services.
  */
 export function keepDraft(store: Store, from: string | null, draft: Draft): void {
   const text = JSON.stringify(draft);
@@ -18,13 +18,13 @@ export function keepDraft(store: Store, from: string | null, draft: Draft): void
     if (text.length > maxChars) store.removeItem(keyOf(from));
     else store.setItem(keyOf(from), text);
   } catch {
-    // The browser allows no more data. The form works without it.
+    // Ignore a full store, because the form also works without a stored draft.
   }
 }
 
 export const forgetDraft = (store: Store, from: string | null): void => store.removeItem(keyOf(from));
 
-/** Returns the contents of the form before a reload; null if there are none. */
+/** Returns the stored contents of the form; null if there are none, or if another version stored different fields. */
 export function keptDraft(store: Store, from: string | null): Draft | null {
   try {
     const stored: unknown = JSON.parse(store.getItem(keyOf(from)) ?? 'null');
@@ -34,7 +34,7 @@ export function keptDraft(store: Store, from: string | null): Draft | null {
   }
 }
 
-/** Other versions of the panel may have stored other fields. */
+/** Checks the types of all fields, because another version of the panel may have stored different fields. */
 const isDraft = (stored: unknown): stored is Draft =>
   typeof stored === 'object' &&
   stored !== null &&

@@ -12,12 +12,12 @@ interface AnswerProps {
   readonly onAgain: () => void;
 }
 
-/** Shows the answer to a submit, and the way to the job. */
+/** Shows the answer to a submit, with a link to the job. */
 export function SubmitAnswer({ answer, onAgain }: AnswerProps) {
   const t = useT();
   const may = useMay();
   const heading = useRef<HTMLHeadingElement>(null);
-  // The button that had the focus is gone.
+  // Move the focus, because the submit button that had it no longer exists.
   useEffect(() => heading.current?.focus(), []);
   const { status, job_id: id, reason, allocated_worker_id: worker, queue_position: place } = answer;
   const name = useFleet(({ fleet }) =>

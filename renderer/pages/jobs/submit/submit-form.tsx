@@ -41,7 +41,7 @@ interface FormProps {
   readonly onTemplate: () => void;
 }
 
-/** The form of a new job, and beside it what would happen to the job now. */
+/** The form for a new job. A panel next to the form shows whether and when the job could start. */
 export function SubmitForm({ model: { from, isConfigLost }, draft, setDraft, onTemplate }: FormProps) {
   const t = useSubmitT();
   const templateT = useTemplateT();
@@ -93,7 +93,7 @@ interface Valid {
   readonly config: TrainerConfig;
 }
 
-/** Returns the last text that was a valid config, because a text is invalid while the user types; null when it is empty. */
+/** Returns the last valid config, because the text is often invalid while the user types. Returns null for an empty text. */
 function useLastValid({ config: text, format }: Draft, read: ReadText): Valid | null {
   const last = useRef<Valid | null>(null);
   return useMemo(() => {
@@ -103,7 +103,7 @@ function useLastValid({ config: text, format }: Draft, read: ReadText): Valid | 
   }, [read, text, format]);
 }
 
-/** The config: where it comes from, the settings that people change most, the differences, and the text. */
+/** Edits the config: its name, the most frequently changed settings, the differences from its origin, and the text. */
 function ConfigCard({ draft, errors, change, answer }: PartProps & { readonly answer: DryRun | null }) {
   const t = useSubmitT();
   const [isSaving, setSaving] = useState(false);

@@ -20,8 +20,8 @@ import { addressOf, useTemplates } from './templates/use-templates.ts';
 import { SubmitTexts, useSubmitT } from './texts.tsx';
 
 /**
- * The page `/jobs/new`. `/jobs/new?from=JOB` copies the settings of another job, and
- * `/jobs/new?template=NAME` asks for the values of a template.
+ * The page `/jobs/new`. `/jobs/new?from=JOB` copies the settings of another job. `/jobs/new?template=NAME` shows the
+ * form for the values of a template.
  */
 export function SubmitPage() {
   const [params] = useSearchParams();
@@ -31,9 +31,9 @@ export function SubmitPage() {
 }
 
 interface PageProps {
-  /** The name of the template in the address; empty for none. */
+  /** The name of the template in the URL; empty for none. */
   readonly template: string;
-  /** Whether the user came to save a job as a template. */
+  /** True if the page opens with the template editor, because the user chose to save a job as a template. */
   readonly opensEditor: boolean;
 }
 
@@ -65,7 +65,7 @@ interface ViewProps extends Pick<PageProps, 'opensEditor'> {
   readonly model: Model;
 }
 
-/** The form, or the editor of a template that the form's contents become. */
+/** The form, or the editor that turns the contents of the form into a template. */
 function SubmitView({ model, opensEditor }: ViewProps) {
   const t = useTemplateT();
   const submitT = useSubmitT();
@@ -103,7 +103,7 @@ function SubmitView({ model, opensEditor }: ViewProps) {
   );
 }
 
-/** Returns the submission with its config. The jobs that this one waits for are not those of later jobs. */
+/** Returns the submission for a template: with the text of its config, but without parents, which differ per job. */
 function submissionOf(draft: Draft, { after: _after, after_on: _on, ...body }: SubmitBody): SubmitBody {
   return { ...body, ...toInlineSource(draft) };
 }

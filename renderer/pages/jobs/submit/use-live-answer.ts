@@ -7,21 +7,21 @@ import type { SubmitBody } from './draft-check.ts';
 export type DryRun = Extract<ValueOf<typeof queueApi.submit>, { readonly dry_run: true }>;
 
 interface LiveAnswer {
-  /** The newest answer, even while a newer one is on its way; null before the first. */
+  /** The newest answer, which stays during the next request; null before the first answer. */
   readonly answer: DryRun | null;
-  /** Why the server refuses the job; null when it does not. */
+  /** Why the request failed, such as a rejected field; null if it did not fail. */
   readonly failure: CallFailure | null;
-  readonly isAsking: boolean;
+  readonly isLoading: boolean;
 }
 
-const settleMs = 400;
-/** Rigs become free and busy without a change of the form. */
-const againMs = 10_000;
-const nothing: LiveAnswer = { answer: null, failure: null, isAsking: false };
+const typingDelayMs = 400;
+/** Interval of further requests, because rigs change their states while the form stays the same. */
+const repeatMs = 10_000;
+const nothing: LiveAnswer = { answer: null, failure: null, isLoading: false };
 
 /**
- * Returns what would happen to the job if it were submitted now. Asks the server after a pause in typing, and again every ten
- * seconds while the page is visible. Answers about an earlier state of the form are dropped.
+ * Returns the server's prediction for the job if it were submitted now. Sends a dry run after a pause in typing, and then
+ * every ten seconds while the page is visible. Drops answers for earlier contents of the form.
  */
 export function useLiveAnswer(body: SubmitBody | null): LiveAnswer {
   const { client } = usePanel();
@@ -34,28 +34,28 @@ export function useLiveAnswer(body: SubmitBody | null): LiveAnswer {
       setLive(nothing);
       return undefined;
     }
-    const asking = new AbortController();
-    const ask = async (): Promise<void> => {
+    const controller = new AbortController();
+    const requestAnswer = async (): Promise<void> => {
       const latestBody = latest.current;
       if (latestBody === null) return;
       const result = await client.call(queueApi.submit, {
         body: { ...latestBody, dry_run: true },
-        signal: asking.signal,
+        signal: controller.signal,
       });
-      if (asking.signal.aborted) return;
-      if (!result.ok) return setLive({ answer: null, failure: result.failure, isAsking: false });
+      if (controller.signal.aborted) return;
+      if (!result.ok) return setLive({ answer: null, failure: result.failure, isLoading: false });
       const { value } = result;
-      if ('dry_run' in value) setLive({ answer: value, failure: null, isAsking: false });
+      if ('dry_run' in value) setLive({ answer: value, failure: null, isLoading: false });
     };
-    setLive(was => ({ ...was, isAsking: true }));
-    const first = setTimeout(() => void ask(), settleMs);
+    setLive(was => ({ ...was, isLoading: true }));
+    const first = setTimeout(() => void requestAnswer(), typingDelayMs);
     const again = setInterval(() => {
-      if (document.visibilityState === 'visible') void ask();
-    }, againMs);
+      if (document.visibilityState === 'visible') void requestAnswer();
+    }, repeatMs);
     return () => {
       clearTimeout(first);
       clearInterval(again);
-      asking.abort();
+      controller.abort();
     };
   }, [client, text]);
   return live;

@@ -35,7 +35,7 @@ export function useSubmit() {
     }
     const fieldErrors = toFieldErrors(result.failure);
     setErrors(fieldErrors ?? noErrors);
-    // The fields show their errors themselves.
+    // Errors of fields are shown next to the fields.
     if (fieldErrors === null) setTrouble(detailOf(result.failure) ?? t('error.unreachable'));
   };
   const again = (): void => {
@@ -46,8 +46,8 @@ export function useSubmit() {
 }
 
 /**
- * Returns the idempotency key for a request. Until the request is answered, the key stays the same, so that a retry
- * creates no second job.
+ * Returns a function that returns the idempotency key for a request body. The key stays the same for the same body, so
+ * that a retry creates no second job. `forget` ensures a new key for the next request.
  */
 export function useIdempotencyKey() {
   const last = useRef<{ readonly body: string; readonly key: string } | null>(null);

@@ -17,11 +17,11 @@ import './causes.css';
 
 const weekMs = 7 * 86_400_000;
 const maxCauses = 3;
-/** Jobs to read in a fleet that does not have all jobs in memory. */
+/** The query for failed jobs if the panel does not have all jobs in memory. */
 const newestFailed = { query: { q: 'state:failed', limit: 200 } };
 const failedLink = '/jobs?q=state:failed';
 
-/** The most common causes of failures within the last days, each with its number of jobs. */
+/** The most common causes of failures within the last 7 days, each with its number of jobs. */
 export function FailureCauses() {
   const isWhole = useFleet(({ fleet }) => fleet.hasAllEndedJobs);
   return (
@@ -49,7 +49,7 @@ function FromServer() {
 
 interface CausesProps {
   readonly jobs: readonly JobView[];
-  /** There are older failed jobs, which are not counted. */
+  /** True if the server has further, older failed jobs. */
   readonly hasMore?: boolean;
 }
 
@@ -61,7 +61,7 @@ function Causes({ jobs, hasMore = false }: CausesProps) {
   const groups = useMemo(() => groupFailures(failed, causeOf), [failed, causeOf]);
   if (failed.length === 0) return null;
   const max = groups[0]?.count ?? 1;
-  // If an older one was read, all failures of these days were.
+  // If the read also returned failures from before `since`, it returned all failures after `since`.
   const isCut = hasMore && failed.length === jobs.length;
   return (
     <section className="card causes" aria-labelledby="overview-causes">
@@ -78,7 +78,7 @@ function Causes({ jobs, hasMore = false }: CausesProps) {
   );
 }
 
-/** Returns the jobs that failed since then, the newest first. */
+/** Returns the jobs that failed since this time (ms since 1970), newest first. */
 const failedSince = (jobs: readonly JobView[], since: number): readonly JobView[] =>
   jobs
     .filter(({ status, completed_at: at }) => status === 'failed' && at !== null && Date.parse(at) >= since)

@@ -1,4 +1,4 @@
-/** When a worker can take another job, and which one comes next. */
+/** Predicts the end of a worker's current job, and the next job. */
 import type { ValueOf } from '../../../../protocol/client.ts';
 import type { JobId, WorkerId } from '../../../../protocol/ids.ts';
 import type { JobView } from '../../../../protocol/job.ts';
@@ -6,23 +6,23 @@ import { shownName } from '../../../../protocol/job-about.ts';
 import { maxPredictions, type timelineApi } from '../../../../protocol/timeline-api.ts';
 import type { WorkerView } from '../../../../protocol/worker.ts';
 
-/** The predictions of the server for all workers. */
+/** The server's predictions for all workers. */
 export type Outlook = Pick<ValueOf<typeof timelineApi.read>, 'bars' | 'predictions' | 'jobs'>;
 
 export interface Availability {
-  /** `closed`: it accepts no jobs after the current one, or none at all. */
+  /** `closed`: the worker accepts no further jobs. */
   readonly kind: 'free' | 'busy' | 'closed';
-  /** Predicted end of the current job in ms since 1970; null for no job, and while it is unknown. */
+  /** Predicted end of the current job in ms since 1970; null without a job, and while the end is unknown. */
   readonly endsAt: number | null;
   /** The pending job that will probably start next on this worker. */
   readonly next: { readonly id: JobId; readonly name: string } | null;
   /** Number of pending jobs that will probably run on this worker. */
   readonly queued: number;
-  /** Whether more may follow, because the server predicts only the first jobs of the queue. */
+  /** True if more jobs may follow, because the server predicts only the first jobs of the queue. */
   readonly mayQueueMore: boolean;
 }
 
-/** `now` in ms since 1970. Without an outlook, only the progress of the current job is known. */
+/** `now` is in ms since 1970. Without an outlook, the result is based only on the progress of the current job. */
 export function availabilityOf(
   worker: WorkerView,
   job: JobView | undefined,

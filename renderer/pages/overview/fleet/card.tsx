@@ -14,7 +14,7 @@ import { FreeLine } from './free.tsx';
 import { GpuTable } from './gpu-table.tsx';
 import { NewestSample } from './newest-sample.tsx';
 
-/** A worker with its GPUs as bars, and its job. */
+/** A card for a worker: its job, and the readings of its GPUs as bars. */
 export const RigCard = memo(function RigCard({ worker }: { readonly worker: WorkerView }) {
   const t = useT();
   const reason = reasonText(t, worker);

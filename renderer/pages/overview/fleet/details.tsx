@@ -11,15 +11,15 @@ import type { GpuCell } from './gpu-cells.ts';
 import { useCells } from './use-cells.ts';
 
 interface DetailsProps {
-  /** Null while no GPU is chosen. */
+  /** The worker of the selected GPU; null while no GPU is selected. */
   readonly worker: WorkerView | null;
-  /** Place of the GPU in the worker's list. */
+  /** Index of the GPU in the worker's list. */
   readonly place: number;
-  /** Says how to use the map, while no GPU is chosen. */
+  /** Help for the map, shown while no GPU is selected. */
   readonly hint: string;
 }
 
-/** The line below the map. It keeps its height, so that nothing moves while the pointer does. */
+/** The line below the map. Its height stays the same, so that nothing moves while the pointer moves over the map. */
 export function Details({ worker, place, hint }: DetailsProps) {
   return (
     <div className="fleet-details" aria-live="polite">

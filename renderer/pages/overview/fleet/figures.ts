@@ -1,4 +1,4 @@
-/** The figures by which the map of GPUs can be coloured. */
+/** The figures that the GPU map can show as colours. */
 import type { FleetTranslator } from '../../../app/fleet-texts.ts';
 import { figure } from '../../workers/texts.ts';
 import type { GpuCell } from './gpu-cells.ts';
@@ -10,10 +10,10 @@ export type MapFigure = (typeof mapFigures)[number];
 export const parseMapFigure = (stored: unknown): MapFigure =>
   mapFigures.find(each => each === stored) ?? 'state';
 
-/** Temperatures in degrees Celsius that are drawn as empty and full. */
+/** Temperatures in degrees Celsius of an empty and a full square. */
 export const temperatures = { min: 30, max: 100 } as const;
 
-/** Returns a figure of a GPU as a share from 0 to 1; null when it is not reported, or when its maximum is unknown. */
+/** Returns a figure of a GPU as a share from 0 to 1; null if the figure is not reported or its maximum is unknown. */
 export function shareOf({ figures, totalGb }: GpuCell, kind: Exclude<MapFigure, 'state'>): number | null {
   if (figures === null) return null;
   const { utilization, vram_used_gb: used, temperature_c: degrees, power_w: power } = figures;
@@ -30,7 +30,7 @@ export function shareOf({ figures, totalGb }: GpuCell, kind: Exclude<MapFigure, 
   }
 }
 
-/** In steps of 5 %, so that small changes of a figure do not change the page. */
+/** Rounds the share to steps of 5 %, so that small changes of a figure do not change the page. */
 const share = (value: number | null, max: number | null): number | null =>
   value === null || max === null || max === 0 ? null : Math.round(20 * Math.min(1, value / max)) / 20;
 

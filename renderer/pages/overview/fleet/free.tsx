@@ -13,12 +13,12 @@ import './free.css';
 
 const OutlookContext = createContext<Outlook | null>(null);
 
-/** To answer, the server simulates the dispatch of many jobs, so the minimum interval is long. */
+/** Minimum interval between reads. It is long, because the server simulates the dispatch of many jobs for each answer. */
 const readDelayMs = 15_000;
-/** Predicted starts later than this are not shown. */
+/** Predictions are read for this time span from now. */
 const aheadMs = 14 * 86_400_000;
 
-/** Provides the predictions for the cards below. Reads them again after events, and every minute. */
+/** Provides the predictions for the cards inside. Reads the predictions again after events, and every minute. */
 export function OutlookProvider({ children }: { readonly children: ReactNode }) {
   const { client, may } = usePanel();
   const isAllowed = may(timelineApi.read);
@@ -40,7 +40,7 @@ export function OutlookProvider({ children }: { readonly children: ReactNode }) 
   return <OutlookContext value={outlook}>{children}</OutlookContext>;
 }
 
-/** Says when the worker is free, and which jobs follow. Renders nothing for an offline worker. */
+/** Shows when the worker will be free, and its next job. Renders nothing for an offline worker. */
 export function FreeLine({ worker }: { readonly worker: WorkerView }) {
   const t = useFleetTexts();
   const outlook = useContext(OutlookContext);
@@ -65,7 +65,7 @@ function freeText(
   now: number,
 ): string {
   if (job === null) return kind === 'free' ? t('free.now') : t('fleet.noJob');
-  // A worker that accepts no more jobs is not free when its current one ends.
+  // A worker that accepts no more jobs is not free after its current job.
   const willBeFree = kind === 'busy';
   if (endsAt === null) return t(willBeFree ? 'free.unknown' : 'free.endsUnknown', { job });
   const time = duration(roundEstimate((endsAt - now) / 1_000), t.language);

@@ -2,7 +2,7 @@
 import type { Gpu, GpuFigures, WorkerView } from '../../../../protocol/worker.ts';
 import { perLanguage } from '../../../i18n/formats.ts';
 
-/** A GPU as it is drawn. */
+/** The data of one GPU. */
 export interface GpuCell {
   /** Number of the GPU on its machine. */
   readonly index: number;
@@ -11,13 +11,13 @@ export interface GpuCell {
   readonly totalGb: number | null;
   /** `offline`: the worker is not connected. `busy`: the job of the worker uses this GPU. */
   readonly state: 'busy' | 'idle' | 'offline';
-  /** Null when the worker is offline or reports none for this GPU. */
+  /** The readings of the GPU; null if the worker is offline or reports none for this GPU. */
   readonly figures: GpuFigures | null;
-  /** It has a problem that the agent has reported, or it is too hot. */
+  /** `reported`: the agent has reported a problem. `hot`: the temperature is too high. */
   readonly trouble: 'reported' | 'hot' | null;
 }
 
-/** The GPU numbers of the current job; null for all GPUs of the worker. */
+/** Positions of the current job's GPUs in the worker's list; null for all GPUs of the worker. */
 export type AllocatedGpus = readonly number[] | null;
 
 /** GPUs slow down from these temperatures in degrees Celsius. AMD GPUs report the temperature of their hottest spot. */
@@ -56,13 +56,13 @@ function troubleOf(isReported: boolean, isTooHot: boolean): GpuCell['trouble'] {
 
 type ListedGpu = Pick<Gpu, 'index'> & Partial<Gpu>;
 
-/** SimpleTuner's published agent reports only the number of its GPUs. */
+/** Lists the GPUs of a worker. SimpleTuner's published agent reports only their number, so the list has only indexes. */
 const listedGpus = ({ gpu_info: { gpus }, gpu_count: count }: WorkerView): readonly ListedGpu[] =>
   gpus.length > 0 ? gpus : Array.from({ length: count }, (_, index) => ({ index }));
 
 /**
- * Returns how full the square of a GPU is, in quarters. Only the square of a busy GPU is filled: at least a quarter, and
- * completely when the load is unknown.
+ * Returns the fill level of a GPU's square, in quarters. Only busy GPUs have a filled square: at least a quarter, and a
+ * full square if the load is unknown.
  */
 export function fillLevel({ figures, state }: GpuCell): 0 | 1 | 2 | 3 | 4 {
   if (state !== 'busy') return 0;
@@ -76,15 +76,15 @@ const byName = perLanguage(language => new Intl.Collator(language, { numeric: tr
 
 export const isMapped = ({ gpu_count: count }: WorkerView): boolean => count > 0;
 
-/** Returns the workers that have GPUs, sorted by name, so that each keeps its place on the map. */
+/** Returns the workers that have GPUs, sorted by name, so that each worker stays at its place on the map. */
 export const mappedWorkers = (workers: Iterable<WorkerView>, language: string): readonly WorkerView[] =>
   [...workers].filter(isMapped).toSorted((a, b) => byName(language).compare(a.name, b.name));
 
 const maxCards = 12;
 
 /**
- * Returns the workers that get a card, in the given order. If there are too many, those with problems and jobs come
- * first.
+ * Returns the workers that get a card, in the given order. If there are more than `max`, workers with problems have
+ * precedence, then workers with jobs.
  */
 export function cardWorkers(sorted: readonly WorkerView[], max = maxCards): readonly WorkerView[] {
   if (sorted.length <= max) return sorted;
@@ -98,7 +98,7 @@ function rank({ status, gpu_troubles: troubles, quarantine, current_job_id: job 
   return job === null ? 2 : 1;
 }
 
-/** Returns the power draw of all connected GPUs together in watts; null when none reports it. */
+/** Returns the total power draw of all connected GPUs in watts; null if no GPU reports its power draw. */
 export function totalPower(workers: readonly WorkerView[]): number | null {
   const draws = workers
     .filter(({ status }) => status !== 'offline')
@@ -106,15 +106,15 @@ export function totalPower(workers: readonly WorkerView[]): number | null {
   return draws.length === 0 ? null : draws.reduce((sum, watts) => sum + watts, 0);
 }
 
-/** A GPU of the map by the places of its worker and of the GPU in their lists. */
+/** Position of a GPU on the map: the index of its worker, and the index of the GPU in the worker's list. */
 export interface MapPlace {
   readonly worker: number;
   readonly gpu: number;
 }
 
 /**
- * Returns the place to which a key moves: left and right to the next GPU, up and down to the next worker. Null for all
- * other keys. `counts` has the number of GPUs of each worker.
+ * Returns the new place after a key. Left and right move between GPUs, and up and down between workers. Home and End move
+ * to the first and last worker. Returns null for all other keys. `counts` has the number of GPUs of each worker.
  */
 export function movedPlace(place: MapPlace, key: string, counts: readonly number[]): MapPlace | null {
   const last = counts.length - 1;

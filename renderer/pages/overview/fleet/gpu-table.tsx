@@ -8,7 +8,7 @@ import './gpu-table.css';
 
 const columns = ['load', 'memory', 'temperature', 'power'] as const;
 
-/** Shows the readings of each GPU as bars. Without readings, shows one line; when offline, nothing. */
+/** Shows the readings of each GPU as bars. Shows one line without readings, and nothing for an offline worker. */
 export function GpuTable({ worker }: { readonly worker: WorkerView }) {
   const t = useFleetTexts();
   const cells = useCells(worker);
@@ -79,7 +79,7 @@ function GpuRow({ cell }: { readonly cell: GpuCell }) {
 
 interface BarProps {
   readonly value: number | null;
-  /** Value of a full bar; null for a figure without a bar. */
+  /** Value of a full bar; null for a value without a bar. */
   readonly max: number | null;
   readonly text: string | null;
   readonly isHot?: boolean;

@@ -17,11 +17,11 @@ import './fleet.css';
 interface FleetPictureProps {
   readonly workers: ReadonlyMap<WorkerId, WorkerView>;
   readonly running: readonly JobView[];
-  /** The card with the causes of failures, beside the usage. */
+  /** The card with the causes of failures, which is shown next to the usage card. */
   readonly causes: ReactNode;
 }
 
-/** The fleet at a glance: the map of all GPUs, and a card for each worker up to a limit. */
+/** Shows the fleet: the map of all GPUs, usage, failure causes, cards for some workers, and other running jobs. */
 export function FleetPicture({ workers, running, causes }: FleetPictureProps) {
   const t = useT();
   const all = useMemo(() => [...workers.values()], [workers]);

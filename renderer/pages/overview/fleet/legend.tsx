@@ -42,7 +42,7 @@ export function Legend({ figure }: { readonly figure: MapFigure }) {
   );
 }
 
-/** Both the colour and the height of the filling show the share. */
+/** Returns the style of a square. The stylesheet derives its colour and fill height from `--share`. */
 export const shareStyle = (share: number): CSSProperties & { readonly '--share': string } => ({
   '--share': `${share * 100}%`,
 });

@@ -11,18 +11,18 @@ import { Legend } from './legend.tsx';
 import { Rig } from './rig.tsx';
 import './map.css';
 
-/** With more workers than this, the map has smaller squares and no names. */
+/** Maximum number of workers for large squares and names. */
 const maxNamed = 40;
-/** The browser skips groups outside of the visible part of the map. A group of this many workers is a few lines high. */
+/** Number of workers per group. The browser skips groups outside the visible part of the map. */
 const groupSize = 100;
-/** With more workers than this, the map fills its maximum height, and appears after the rest of the page. */
+/** Maximum number of workers to render together with the page. A larger map appears later, at its maximum height. */
 const maxImmediate = 1_000;
 const none: readonly WorkerView[] = [];
 
 interface FleetMapProps {
   /** Workers with GPUs, in order. */
   readonly workers: readonly WorkerView[];
-  /** The selected workers, and a function that selects another one. Without it, a square opens its worker. */
+  /** The selected workers, and a function that selects or deselects a worker. If absent, a square links to its worker. */
   readonly selection?: {
     readonly chosen: ReadonlySet<WorkerId>;
     readonly toggle: (id: WorkerId) => void;
@@ -30,8 +30,8 @@ interface FleetMapProps {
 }
 
 /**
- * A square for each GPU, grouped by worker. The map is one stop for Tab: arrow keys move between GPUs, and Enter opens
- * or selects the worker. The line below describes the GPU under the pointer or the focus.
+ * A square for each GPU, grouped by worker. The map is a single tab stop: arrow keys move between GPUs, and Enter opens
+ * or selects the worker. The line below the map describes the GPU under the pointer or the focus.
  */
 export function FleetMap({ workers: newest, selection }: FleetMapProps) {
   const t = useFleetTexts();
@@ -116,7 +116,7 @@ export function FleetMap({ workers: newest, selection }: FleetMapProps) {
 }
 
 interface Group {
-  /** Index of its first worker. */
+  /** Index of the group's first worker among all workers. */
   readonly first: number;
   readonly workers: readonly WorkerView[];
 }

@@ -10,9 +10,9 @@ import { useNow } from '../../../ui/time.tsx';
 import { PicturesProvider, usePictures, useNear, usePicture } from '../../jobs/files/pictures.ts';
 import { newestPicture, type Sample } from '../../jobs/files/sorting.ts';
 
-/** Workers upload a new sample every few minutes at most. */
+/** Interval between reads. Workers upload a new sample every few minutes at most. */
 const readEveryMs = 60_000;
-/** The newest files of a job. Checkpoints of many files may be newer than its newest sample, which then is not shown. */
+/** Number of newest files to search. If the newest sample is older than all of them, no sample is shown. */
 const newestFiles = { limit: 100 };
 
 /** The newest sample image of a running job, as a link to its files. Renders nothing when there is none. */
@@ -35,7 +35,7 @@ function Newest({ job }: { readonly job: JobView }) {
   );
 }
 
-/** Reads the files of the job again every minute while the card is near the visible part of the page. */
+/** Reads the files of the job every minute while the card is near the viewport. */
 function useNewest({ id }: JobView, isNear: boolean): Sample | null {
   const { client } = usePanel();
   const minute = useNow(readEveryMs);

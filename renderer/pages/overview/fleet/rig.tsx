@@ -14,15 +14,15 @@ interface RigProps {
   readonly worker: WorkerView;
   readonly at: number;
   readonly figure: MapFigure;
-  /** Place of the GPU that is described below the map; null when it is on another worker. */
+  /** Index of the GPU that the line below the map describes; null if this GPU is on another worker. */
   readonly active: number | null;
   readonly isTabStop: boolean;
   readonly isChosen: boolean;
-  /** Undefined on a map that opens workers. */
+  /** Selects or deselects the worker. Undefined on a map whose squares link to workers. */
   readonly onToggle: ((id: WorkerId) => void) | undefined;
 }
 
-/** Re-renders only when its worker, the GPUs of its job or its own place changes. */
+/** The squares of a worker. Memoized, so that they render again only if the worker, its GPUs or its place changes. */
 export const Rig = memo(function Rig(props: RigProps) {
   const { worker, at, figure, active, isTabStop, isChosen, onToggle } = props;
   const t = useFleetTexts();
@@ -83,7 +83,7 @@ function Square({ cell, figure, place, isActive }: SquareProps) {
   );
 }
 
-/** The facts about a worker in one line, for screen readers. */
+/** Describes a worker and its GPUs in one line, for screen readers. */
 function rigLabel(
   t: FleetTranslator,
   worker: WorkerView,

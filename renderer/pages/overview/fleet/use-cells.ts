@@ -4,10 +4,10 @@ import { useFleet } from '../../../app/context.ts';
 import { createArrangement } from '../../../ui/table-order.ts';
 import { type AllocatedGpus, type GpuCell, gpuCells, isMapped, mappedWorkers } from './gpu-cells.ts';
 
-/** Returns the GPUs of a worker. Progress of its job does not change them. */
+/** Returns the GPUs of a worker. The result stays the same object while only the progress of its job changes. */
 export function useCells(worker: WorkerView): readonly GpuCell[] {
   const id = worker.current_job_id;
-  // As text, because a new array with the same numbers would re-render the GPUs.
+  // Select a text, because a new array with the same numbers would cause another render.
   const allocated = useFleet(({ fleet }) =>
     id === null ? '' : (fleet.jobs.get(id)?.allocated_gpus?.join() ?? ''),
   );
@@ -18,7 +18,7 @@ const toNumbers = (text: string): AllocatedGpus => (text === '' ? null : text.sp
 
 const idOf = ({ id }: WorkerView): string => id;
 
-/** Returns the workers that have GPUs, sorted by name. Sorts again only when a worker was added, removed or renamed. */
+/** Returns the workers that have GPUs, sorted by name. Sorts again only after a worker was added, removed or renamed. */
 export function useMappedWorkers(workers: readonly WorkerView[], language: string): readonly WorkerView[] {
   const arrange = useMemo(
     () =>

@@ -8,7 +8,7 @@ interface DayBarsProps {
   readonly currency: string | null;
 }
 
-/** A small bar for each day. Screen readers get the same as a table. */
+/** A small bar for each day. Screen readers get the same data as a table. */
 export function DayBars({ name, days, currency }: DayBarsProps) {
   const t = useFleetTexts();
   const max = Math.max(0, ...days.map(day => day[name] ?? 0));

@@ -5,14 +5,14 @@ import type { UsageDay } from '../../../../protocol/usage-api.ts';
 export type UsageFigure = Exclude<keyof UsageDay, 'day'>;
 
 const amounts = perLanguage(language => new Intl.NumberFormat(language, { maximumSignificantDigits: 3 }));
-/** Costs always have two decimals; they are amounts of money. */
+/** Costs have two decimals, because they are amounts of money. */
 const costs = perLanguage(
   language => new Intl.NumberFormat(language, { minimumFractionDigits: 2, maximumFractionDigits: 2 }),
 );
-/** Large amounts keep all digits before the point. */
+/** Large amounts keep all digits before the decimal point. */
 const wholes = perLanguage(language => new Intl.NumberFormat(language, { maximumFractionDigits: 0 }));
 
-/** Formats GPU-hours or energy without the unit, with the same rounding wherever it is shown. */
+/** Formats GPU-hours or energy without the unit. All pages use this function, so that they round alike. */
 export const formatAmount = (value: number, language: string): string =>
   (value >= 1_000 ? wholes : amounts)(language).format(value);
 

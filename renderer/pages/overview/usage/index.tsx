@@ -15,21 +15,21 @@ type Span = (typeof spans)[number];
 
 const parseSpan = (stored: unknown): Span => (stored === 30 ? 30 : 7);
 
-/** Interval at which the figures are read again. The server answers from memory for 30 seconds. */
+/** Interval between reads. The server caches its answer for 30 seconds. */
 const readMs = 60_000;
 
-/** GPU-hours, energy and cost of the last days. Renders nothing for users who may not see them. */
+/** GPU-hours, energy and cost of the last 7 or 30 days. Renders nothing for users who may not see the usage. */
 export function UsageCard() {
   const t = useFleetTexts();
   const may = useMay();
   const [span, setSpan] = useRemembered('usageDays', parseSpan);
   const input = useMemo(() => ({ query: { days: span } }), [span]);
   const { value, failure } = useLoaded(usageApi.days, input, String(useNow(readMs)));
-  // Older servers do not know the call.
+  // Without a first answer, a failure probably means that an older server does not know the call.
   if (!may(usageApi.days) || (value === null && failure !== null)) return null;
   const days = value?.days ?? [];
   const shown = (['gpu_hours', 'energy_kwh', 'cost'] as const).filter(
-    // Until the answer arrives, show a place for every figure, so that nothing moves when it arrives.
+    // Show a place for every figure until the first answer, so that nothing moves when it arrives.
     name => value === null || name !== 'cost' || days.some(day => day.cost !== null),
   );
   const lacksPrice = value !== null && !shown.includes('cost') && days.some(day => day.energy_kwh !== null);

@@ -6,7 +6,7 @@ import { Fleets, type Perform } from './fleets.tsx';
 import { Update } from './update.tsx';
 import './desktop.css';
 
-/** Settings of the desktop app: its notifications, and the fleets that it can show. */
+/** Settings of the desktop app: notifications, start at login, updates and fleets. */
 export function DesktopSettings({ desktop }: { readonly desktop: DesktopApi }) {
   const { view, perform } = useDesktop(desktop);
   if (view === null) return null;

@@ -7,7 +7,7 @@ import { Confirm, Dialog, DialogForm } from '../../../ui/dialog.tsx';
 
 type Fleet = DesktopView['fleets'][number];
 
-/** Performs an action of the desktop app, and shows its result or its error. */
+/** Performs an action of the desktop app. Shows the new state of the app, or the error. */
 export type Perform = (act: () => Promise<DesktopAnswer>) => void;
 
 interface FleetsProps {
@@ -100,7 +100,7 @@ interface OfferedFleet {
   readonly pin: string;
 }
 
-/** Returns the fleet that a `trainyard://join` link offers; null for none. The app has put it into the address of the page. */
+/** Returns the fleet from a `trainyard://join` link; null for none. The app passes the fleet in the URL of the page. */
 function useOfferedFleet(): { readonly offered: OfferedFleet | null; readonly forgetOffer: () => void } {
   const search = useSearch();
   const [path, go] = useLocation();
@@ -126,7 +126,7 @@ interface ShownProps {
   readonly onShow: () => void;
 }
 
-/** Says that the fleet is shown, or offers to show it. */
+/** Marks the shown fleet, with the connection error if there is one. Other fleets have a button that shows them. */
 function Shown({ name, isShown, trouble, onShow }: ShownProps) {
   const t = useT();
   if (!isShown)
@@ -148,7 +148,7 @@ function Shown({ name, isShown, trouble, onShow }: ShownProps) {
 interface FleetDialogProps {
   /** The fleet to edit; null to add one. */
   readonly fleet: Fleet | null;
-  /** First values of the form for a new fleet; null for an empty form. */
+  /** Initial values of the form for a new fleet; null for an empty form. */
   readonly offered: OfferedFleet | null;
   readonly hasKeyring: boolean;
   readonly desktop: DesktopApi;
@@ -156,7 +156,7 @@ interface FleetDialogProps {
   readonly onClose: () => void;
 }
 
-/** A form for the name, the address and the token of a remote orchestrator. */
+/** A form for the name, URL, token and certificate pin of a remote orchestrator. */
 function FleetDialog({ fleet, offered, hasKeyring, desktop, onDone, onClose }: FleetDialogProps) {
   const t = useT();
   const [fields, setFields] = useState({

@@ -6,7 +6,7 @@ import { Progress } from '../../../ui/indicators.tsx';
 import { Time } from '../../../ui/time.tsx';
 import type { Perform } from './fleets.tsx';
 
-/** The state changes without the user while it has one of these values. */
+/** States that change without user actions, so that the page must poll the app. */
 const changing: ReadonlySet<AppUpdate['state']> = new Set(['checking', 'downloading']);
 const refreshMs = 500;
 
@@ -113,7 +113,7 @@ function Download({ update }: { readonly update: Extract<AppUpdate, { state: 'do
   );
 }
 
-/** The release notes. They come from the feed, so they are shown as text and never as HTML. */
+/** The release notes. They come from the update feed, so they are shown as text and never as HTML. */
 function Notes({ text }: { readonly text: string }) {
   const t = useT();
   if (text === '') return null;

@@ -21,13 +21,13 @@ import {
 import { useNotifyT } from './texts.tsx';
 
 interface ChannelFormProps {
-  /** Null for a new one. */
+  /** The channel to change; null for a new channel. */
   readonly channel: ChannelView | null;
   readonly onDone: () => void;
   readonly onClose: () => void;
 }
 
-/** Creates a channel, or changes its name. To change a secret, the user enters all of them again. */
+/** Creates a channel, or changes its name. To change its target, the user must enter the target and all secrets again. */
 export function ChannelForm({ channel, onDone, onClose }: ChannelFormProps) {
   const t = useNotifyT();
   const { client } = usePanel();
@@ -126,7 +126,7 @@ function TargetField({ kind, spec: { name, label, hint, type, isOptional }, valu
             type={type === 'secret' ? 'password' : 'text'}
             inputMode={type === 'number' ? 'numeric' : undefined}
             required={isOptional !== true}
-            // Otherwise, browsers fill in the password of this page.
+            // Prevents browsers from filling in the password of this page.
             autoComplete={type === 'secret' ? 'new-password' : 'off'}
             spellCheck={false}
             value={value}

@@ -9,7 +9,7 @@ import { DeleteEntry, EntryMenu } from './entry.tsx';
 import { useNotifyT } from './texts.tsx';
 
 interface ChannelsProps {
-  /** Null until they are loaded. */
+  /** Null until the channels have loaded. */
   readonly channels: readonly ChannelView[] | null;
   readonly onChange: () => void;
 }
@@ -19,7 +19,7 @@ type Opened =
   | { readonly kind: 'edit' | 'delete'; readonly channel: ChannelView }
   | null;
 
-/** Lists the channels. It shows no secret, because the server returns none. */
+/** Lists the channels. The list contains no secrets, because the server never returns them. */
 export function Channels({ channels, onChange }: ChannelsProps) {
   const t = useNotifyT();
   const [opened, setOpened] = useState<Opened>(null);
@@ -118,7 +118,7 @@ function Channel({ channel, onChange, onEdit, onDelete }: ChannelProps) {
 
 export type Outcome = 'none' | 'busy' | { readonly ok: boolean; readonly detail: string };
 
-/** The real result of a test. It stays until the next test. */
+/** The result of a test message. It stays until the next test. */
 export function TestResult({ name, outcome }: { readonly name: string; readonly outcome: Outcome }) {
   const t = useNotifyT();
   if (typeof outcome === 'string') return null;

@@ -12,7 +12,7 @@ import './notifications.css';
 
 export const NotificationSettings = () => (
   <NotificationTexts>
-    {/* The desktop app has notifications of its own. */}
+    {/* The desktop app shows native notifications, so it needs no push messages. */}
     {desktop === null && (
       <Allowed call={pushApi.get}>
         <PushCard />

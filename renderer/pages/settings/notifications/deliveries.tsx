@@ -16,7 +16,7 @@ const icons = { pending: 'pending', delivered: 'completed', failed: 'failed' } a
   Record<DeliveryState, string>
 >;
 
-/** The newest deliveries, each with its state, tries, last result and next try. */
+/** The newest deliveries, each with its state, number of tries, last result and next try. */
 export function Deliveries() {
   const t = useNotifyT();
   const [state, setState] = useState<Shown>('all');

@@ -7,7 +7,7 @@ import type { NotificationKey } from '../../../i18n/en/notifications.ts';
 type BodyOf<C extends Call> = NonNullable<CallInput<C>['body']>;
 export type Target = BodyOf<typeof notificationsApi.createChannel>['target'];
 
-/** The kinds that people create by hand. Browsers subscribe themselves. */
+/** The kinds of channels that users create with the form. Push channels are missing, because browsers create them. */
 export const kinds = [
   'discord',
   'slack',
@@ -23,7 +23,7 @@ export interface FieldSpec {
   readonly name: string;
   readonly label: NotificationKey;
   readonly hint?: NotificationKey;
-  /** `secret` fields hide what is typed. */
+  /** `secret` fields hide the typed text. */
   readonly type: 'text' | 'secret' | 'number' | 'security';
   readonly isOptional?: true;
 }
@@ -68,7 +68,7 @@ export const startValues = (signingSecret: string): Values => ({
   'email.security': 'tls',
 });
 
-/** Returns the target that the form describes. The server checks it. Each kind has its own values. */
+/** Converts the values of one kind to the target for the API. The server validates the target. */
 export function toTarget(kind: Kind, values: Values): Target {
   const at = (name: string): string => (values[`${kind}.${name}`] ?? '').trim();
   const optional = (name: string): string | null => at(name) || null;
@@ -81,7 +81,7 @@ export function toTarget(kind: Kind, values: Values): Target {
     case 'ntfy':
       return { kind, url: at('url'), topic: at('topic'), token: optional('token') };
     case 'email': {
-      // A password may begin or end with a space.
+      // Do not trim the password, because it may begin or end with a space.
       const password = values['email.password'] ?? '';
       return {
         kind,

@@ -1,4 +1,4 @@
-/** Parts that channels and rules share. */
+/** Components for both channels and rules. */
 import type { CallResult } from '../../../../protocol/client.ts';
 import type { Call } from '../../../../protocol/call.ts';
 import { Confirm } from '../../../ui/dialog.tsx';
@@ -38,7 +38,7 @@ interface DeleteEntryProps {
   readonly onClose: () => void;
 }
 
-/** Asks before a channel or a rule is deleted. */
+/** Asks for confirmation before it deletes a channel or a rule. */
 export function DeleteEntry({ title, consequence, remove, onDone, onClose }: DeleteEntryProps) {
   const t = useNotifyT();
   const confirm = async (): Promise<void> => {

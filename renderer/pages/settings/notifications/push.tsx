@@ -22,7 +22,7 @@ import { EventChoice } from './event-choice.tsx';
 import { Filter } from './rule-form.tsx';
 import { useNotifyT } from './texts.tsx';
 
-/** Push messages to this browser, and the user's other browsers. */
+/** Settings for push messages to this browser, and a list of the user's other subscribed browsers. */
 export function PushCard() {
   const t = useNotifyT();
   const { value, reload } = useLoaded(pushApi.get);
@@ -105,7 +105,7 @@ function ThisBrowser({ view, own, onChange }: ThisBrowserProps) {
     try {
       await action();
     } catch (cause) {
-      // The user or the push service refused.
+      // Subscribing throws if the user denied the permission or the push service refused.
       showTrouble(
         t,
         t('notify.push.failed', { reason: cause instanceof Error ? cause.message : String(cause) }),

@@ -14,7 +14,7 @@ import { EventChoice } from './event-choice.tsx';
 import { useNotifyT } from './texts.tsx';
 
 interface RuleFormProps {
-  /** Null for a new one. */
+  /** The rule to change; null for a new rule. */
   readonly rule: RuleView | null;
   readonly channels: readonly ChannelView[];
   readonly onDone: () => void;
@@ -82,7 +82,7 @@ interface FilterProps {
   readonly onChange: (value: string) => void;
 }
 
-/** A filter that is off while it is empty. */
+/** A text field for a filter. An empty filter matches everything. */
 export function Filter({ label, value, onChange }: FilterProps) {
   const t = useNotifyT();
   return (

@@ -10,14 +10,14 @@ import { useNotifyT } from './texts.tsx';
 
 interface RulesProps {
   readonly channels: readonly ChannelView[];
-  /** Null until they are loaded. */
+  /** Null until the rules have loaded. */
   readonly rules: readonly RuleView[] | null;
   readonly onChange: () => void;
 }
 
 type Opened = { readonly kind: 'new' } | { readonly kind: 'edit' | 'delete'; readonly rule: RuleView } | null;
 
-/** Lists the rules: which events go to which channel. */
+/** Lists the rules. A rule sends certain events to a channel. */
 export function Rules({ channels, rules, onChange }: RulesProps) {
   const t = useNotifyT();
   const [opened, setOpened] = useState<Opened>(null);

@@ -4,7 +4,7 @@ import { Allowed } from '../../../app/guarded.tsx';
 import { Sessions } from '../sessions.tsx';
 import { Tokens } from '../tokens.tsx';
 
-/** API tokens, and the browser sessions that were opened with them. */
+/** Browser sessions and API tokens. */
 export const AccessTopic = () => (
   <>
     <Allowed call={sessionApi.list}>

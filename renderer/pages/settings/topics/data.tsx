@@ -10,7 +10,7 @@ import { Retention } from '../retention.tsx';
 import { PathLine } from '../settings-form.tsx';
 import { useSettingsT } from '../texts.tsx';
 
-/** Where the server keeps its data, its backups, and how long it keeps audit rows. */
+/** The folders of the server, its backups, the retention of audit rows, and a link to the datasets. */
 export function DataTopic({ settings, change }: SettingsState) {
   const t = useSettingsT();
   return (

@@ -8,7 +8,7 @@ import { PhoneAccess } from '../../workers/join/phone.tsx';
 import { useSettingsT } from '../texts.tsx';
 import { DesktopSettings } from '../desktop/desktop.tsx';
 
-/** The signed-in user, the preferences of this browser, and the server that it shows. */
+/** The signed-in user, the preferences of this browser, the desktop app or phone access, and the connected server. */
 export function General({ settings }: SettingsState) {
   const t = useSettingsT();
   const { baseUrl } = usePanel();

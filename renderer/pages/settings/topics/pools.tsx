@@ -4,7 +4,7 @@ import { poolsApi } from '../../../../protocol/pools-api.ts';
 import { LinkCard } from '../link-card.tsx';
 import { useSettingsT } from '../texts.tsx';
 
-/** Lists the pools with links to their settings. */
+/** Lists the pools with links to their pages and settings. */
 export function PoolsTopic() {
   const t = useSettingsT();
   const { value } = useLoaded(poolsApi.list);

@@ -2,11 +2,11 @@ import type { WorkerView } from '../../../../protocol/worker.ts';
 
 interface EffectsProps {
   readonly workers: readonly WorkerView[];
-  /** Says what will happen to a worker. */
+  /** Returns a text that describes the effect on a worker. */
   readonly effectOn: (worker: WorkerView) => string;
 }
 
-/** Lists what an action will do to each worker. */
+/** Lists the effect of an action on each worker. */
 export const Effects = ({ workers, effectOn }: EffectsProps) => (
   <ul className="worker-outcomes">
     {workers.map(worker => (

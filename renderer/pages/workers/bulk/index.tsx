@@ -8,7 +8,7 @@ import { BulkDrain, BulkUndrain } from './drain.tsx';
 import { BulkLabels } from './labels.tsx';
 import { BulkResults, type Outcomes } from './results.tsx';
 
-/** A browser allows six connections per server, and the event stream uses one. */
+/** Maximum number of concurrent calls. A browser allows six connections per server, and the event stream uses one. */
 const maxParallel = 4;
 
 interface BulkDialogProps {
@@ -17,11 +17,11 @@ interface BulkDialogProps {
   readonly onClose: () => void;
 }
 
-/** Asks before an action on several workers, then shows the result for each. */
+/** Asks for confirmation before an action on several workers, then shows the result for each worker. */
 export function BulkDialog({ what, workers, onClose }: BulkDialogProps) {
   const [changed, setChanged] = useState<readonly WorkerView[] | null>(null);
   const [outcomes, setOutcomes] = useState<Outcomes>(new Map());
-  /** The confirmation closes itself after the click, when this dialog shows the results already. */
+  /** True after the confirmation. The confirmation then calls `onClose`, which must not close the results. */
   const isConfirmed = useRef(false);
   const confirm: BulkQuestionProps['onConfirm'] = (chosen, change) => {
     isConfirmed.current = true;
@@ -71,11 +71,11 @@ function Question({ what, ...props }: BulkQuestionProps & { readonly what: BulkK
 
 /** Runs an action for each item, at most `limit` at a time. */
 export async function runConcurrently<T>(
-  things: readonly T[],
+  items: readonly T[],
   limit: number,
-  action: (thing: T) => Promise<void>,
+  action: (item: T) => Promise<void>,
 ): Promise<void> {
-  const left = [...things];
+  const left = [...items];
   const work = async (): Promise<void> => {
     for (let next = left.shift(); next !== undefined; next = left.shift()) await action(next);
   };

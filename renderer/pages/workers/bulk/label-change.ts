@@ -1,13 +1,14 @@
 import type { Labels } from '../../../../protocol/text.ts';
 
-/** A change of the labels that an admin has set. */
+/** A change of a worker's admin labels. */
 export interface LabelChange {
   /** Labels to add. A label with the same key is replaced. */
   readonly added: Labels;
+  /** Keys of the labels to remove. */
   readonly removed: ReadonlySet<string>;
 }
 
-/** Returns the labels after the change; null when it changes none of them. */
+/** Returns the labels after the change; null if the change has no effect on these labels. */
 export function changedLabels(labels: Labels, { added, removed }: LabelChange): Labels | null {
   const remaining = Object.entries(labels).filter(([key]) => !removed.has(key));
   const next = { ...Object.fromEntries(remaining), ...added };
@@ -17,7 +18,7 @@ export function changedLabels(labels: Labels, { added, removed }: LabelChange): 
   return isSame ? null : next;
 }
 
-/** Describes the change of one worker, such as "+team=nlp −site". Empty when nothing changes. */
+/** Describes the change for one worker, such as "+team=nlp −site". Returns an empty text if nothing changes. */
 export function labelChangeText(labels: Labels, change: LabelChange): string {
   const next = changedLabels(labels, change);
   if (next === null) return '';

@@ -9,7 +9,7 @@ import { Effects } from './effects.tsx';
 import type { BulkQuestionProps } from './question.ts';
 import { changedLabels, type LabelChange, labelChangeText } from './label-change.ts';
 
-/** Adds labels to the workers, and removes others. */
+/** A dialog that adds labels to the workers and removes labels from them. */
 export function BulkLabels({ workers, onConfirm, onClose }: BulkQuestionProps) {
   const t = useFleetTexts();
   const { client, fleet } = usePanel();
@@ -28,7 +28,7 @@ export function BulkLabels({ workers, onConfirm, onClose }: BulkQuestionProps) {
     );
   const save = (): void =>
     onConfirm(changing, async ({ id, admin_labels: before }) => {
-      // The labels may have changed since the dialog was opened.
+      // Use the current labels, because they may have changed since the dialog was opened.
       const current = fleet.getState().fleet.workers.get(id)?.admin_labels ?? before;
       const labels = changedLabels(current, change) ?? current;
       const answer = await client.call(workersApi.update, { params: { id }, body: { labels } });

@@ -14,13 +14,13 @@ export type Outcomes = ReadonlyMap<WorkerId, 'done' | CallFailure>;
 interface BulkResultsProps {
   readonly what: BulkKind;
   readonly workers: readonly WorkerView[];
-  /** Selected workers for which nothing was requested. */
+  /** Selected workers that the action does not change. */
   readonly unchanged: readonly WorkerView[];
   readonly outcomes: Outcomes;
   readonly onClose: () => void;
 }
 
-/** Shows the result for each worker, refused ones first. Closing the dialog does not stop the remaining calls. */
+/** Shows the result for each worker, failures first. Closing the dialog does not stop the remaining calls. */
 export function BulkResults({ what, workers, unchanged, outcomes, onClose }: BulkResultsProps) {
   const t = useFleetTexts();
   const count = workers.length;

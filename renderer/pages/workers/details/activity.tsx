@@ -20,7 +20,7 @@ import { sizeText } from '../../jobs/figures.ts';
 
 const maxJobs = 10;
 
-/** The current job with its progress bar, then the most recent ones. */
+/** The current job with its progress bar, then the most recent jobs of a worker. */
 export function JobsCard({ worker }: { readonly worker: WorkerView }) {
   const t = useT();
   const query = useMemo(() => ({ query: { worker_id: worker.id, limit: maxJobs } }), [worker.id]);
@@ -47,7 +47,7 @@ export function JobsCard({ worker }: { readonly worker: WorkerView }) {
   );
 }
 
-/** Shows the job's current state from the store when it has one, because that is newer than the list that was read. */
+/** Shows a job of the list. Prefers the job in the store, because its data is newer than the list. */
 function JobLine({ read, worker }: { readonly read: JobView; readonly worker: WorkerView }) {
   const t = useT();
   const job = useFleet(state => state.fleet.jobs.get(read.id)) ?? read;
@@ -110,7 +110,7 @@ function actorText(t: Translator, { actor_type: type, actor_id: id, address }: E
   return t('workers.detail.by', { who: [id, address].filter(Boolean).join(', ') });
 }
 
-/** Lists the datasets in the rig's cache. Jobs that need only these start without a download. */
+/** Lists the datasets in the rig's cache. Jobs that need no other datasets start without a download. */
 export function DataCard({ worker }: { readonly worker: WorkerView }) {
   const t = useT();
   const query = useMemo(() => ({ query: { worker_id: worker.id } }), [worker.id]);
@@ -132,7 +132,7 @@ export function DataCard({ worker }: { readonly worker: WorkerView }) {
   );
 }
 
-/** Says why data could not be loaded; renders nothing without a failure. */
+/** Shows why data could not be loaded. Renders nothing without a failure. */
 function LoadFailure({ failure }: { readonly failure: CallFailure | null }) {
   const t = useT();
   if (failure === null) return null;

@@ -60,7 +60,7 @@ const Fact = ({ name, children }: { readonly name: string; readonly children: Re
   </div>
 );
 
-/** Shows the worker as JSON, as the API returns it. It contains no secrets. */
+/** Shows the worker as JSON, as the API returns it. The JSON contains no secrets. */
 export function RawCard({ worker }: { readonly worker: WorkerView }) {
   const t = useT();
   const box = useRef<HTMLPreElement>(null);

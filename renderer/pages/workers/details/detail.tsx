@@ -82,7 +82,7 @@ function Head({ worker }: { readonly worker: WorkerView }) {
   const t = useT();
   const start = useStartAction();
   const revert = useRevert();
-  // A drain or quarantine has its own notice with the reason below, so omit the reason here.
+  // Omit the reason of a drain or quarantine, because a notice below shows it.
   const reason = worker.drain === null && worker.quarantine === null ? reasonText(t, worker) : null;
   return (
     <header className="page-head">

@@ -1,7 +1,7 @@
 import { workers } from '../../../i18n/en/workers.ts';
 import type { Translator } from '../../../i18n/index.ts';
 
-/** Describes an audit type such as `worker.draining`. Returns the type itself when there is no text for it. */
+/** Returns the text for an audit type such as `worker.draining`. Returns the type itself if it has no text. */
 export function eventText(t: Translator, type: string): string {
   const key = `workers.event.${type.replace(/^worker\./, '')}`;
   return type.startsWith('worker.') && isKey(key) ? t(key) : type;

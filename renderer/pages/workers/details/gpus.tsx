@@ -4,7 +4,7 @@ import { GpuTable } from '../../overview/fleet/gpu-table.tsx';
 import { LoadCell, Vram } from '../cells.tsx';
 import { gpusText } from '../texts.ts';
 
-/** The GPUs of a worker as bars, and the figures of all of them together. */
+/** The readings of each GPU of a worker as bars, and the figures for all GPUs together. */
 export function GpusCard({ worker }: { readonly worker: WorkerView }) {
   const t = useT();
   const { driver, accelerator } = worker.gpu_info;

@@ -73,7 +73,7 @@ const Since = ({ at }: { readonly at: string }) => (
   </span>
 );
 
-/** Shows that the worker's version is newer than the server's. The notice about updates shows an older one. */
+/** Shows that the worker's version is newer than the server's. `UpdateNotice` handles older versions. */
 export function VersionNotice({ worker }: { readonly worker: WorkerView }) {
   const t = useT();
   const server = useServerVersion();

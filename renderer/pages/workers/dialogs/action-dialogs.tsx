@@ -8,25 +8,25 @@ import { IssuedDialog } from '../join/issued-dialog.tsx';
 import { JoinDialog } from '../join/join-dialog.tsx';
 import { LazyUpdateDialog } from '../update/lazy.tsx';
 
-/** Loaded on demand, because the palette can open the other dialogs on any page. */
+/** Loaded on demand, because the command palette loads this module on every page, but not for bulk actions. */
 const BulkDialog = lazy(() =>
   loadPart(async () => ({ default: (await import('../bulk/index.tsx')).BulkDialog })),
 );
 
 interface Open {
   readonly action: WorkerAction;
-  /** The element that had the focus before the first of several successive dialogs. */
+  /** The element that had the focus before the dialog. For successive dialogs, before the first one. */
   readonly opener: Element | null;
 }
 
-/** Lets its children open the dialogs of worker actions. Only one dialog is open at a time. */
+/** Provides `useStartAction` to its children and renders the dialog of the action. Only one dialog is open at a time. */
 export function ActionDialogs({ children }: { readonly children: ReactNode }) {
   const [open, setOpen] = useState<Open | null>(null);
   const start = useCallback((action: WorkerAction): void => {
     const { activeElement } = document;
     setOpen(before => ({ action, opener: before?.opener ?? activeElement }));
   }, []);
-  // An action may open the next dialog before its own one closes; keep that next one open.
+  // A dialog may open the next dialog before it closes. Keep that next dialog open.
   const close = (): void => setOpen(now => (now === open ? null : now));
   return (
     <StartActionProvider value={start}>

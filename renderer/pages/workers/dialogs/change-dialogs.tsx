@@ -24,7 +24,7 @@ export function EditDialog({ worker, onClose }: EditDialogProps) {
   const save = async (): Promise<string | null> => {
     const read = parseLabels(labels);
     if (!read.ok) return t('workers.edit.badLabel', { line: read.line });
-    // Send only the edited fields, because another user may have changed the others meanwhile.
+    // Send only the edited fields, because another user may have changed the other fields since the dialog was opened.
     const body = {
       ...(name.trim() === worker.name ? {} : { name: name.trim() }),
       ...(formatLabels(read.labels) === formatLabels(worker.admin_labels) ? {} : { labels: read.labels }),

@@ -18,7 +18,7 @@ interface DrainFieldsProps {
   readonly onChange: (wish: DrainWish) => void;
 }
 
-/** The fields for a drain, of one worker or of several. */
+/** The fields for draining one or several workers. */
 export function DrainFields({ wish, onChange }: DrainFieldsProps) {
   const t = useT();
   return (

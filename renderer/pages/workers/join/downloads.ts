@@ -1,6 +1,6 @@
 import type { AgentManifest, ProgramName } from '../../../../protocol/agent-api.ts';
 
-/** The executables that the install script can choose, with the names of their systems. */
+/** The executables that the install script supports, with the names of their systems. */
 const systems: readonly (readonly [ProgramName, string])[] = [
   ['trainyard-worker-linux-x64', 'Linux x64'],
   ['trainyard-worker-linux-arm64', 'Linux arm64'],
@@ -8,13 +8,13 @@ const systems: readonly (readonly [ProgramName, string])[] = [
 ];
 
 export interface Downloads {
-  /** Size of the worker for an installed Node, in bytes; null when unknown. */
+  /** Size in bytes of the worker as a script for an installed Node; null if unknown. */
   readonly scriptBytes: number | null;
-  /** The systems with an executable, and the size of the largest one in bytes; null for none. */
+  /** The systems with an executable, and the size of the largest executable in bytes; null if there are none. */
   readonly executable: { readonly bytes: number; readonly systems: readonly string[] } | null;
 }
 
-/** Returns what the install script may download from a server that has these programs. */
+/** Returns the possible downloads of the install script from a server that has these programs. */
 export function downloadsOf({ programs }: Pick<AgentManifest, 'programs'>): Downloads {
   const bytesOf = (program: ProgramName): number | null =>
     programs.find(({ name }) => name === program)?.bytes ?? null;

@@ -20,7 +20,7 @@ const icons = { download: Download, check: ShieldCheck, put: FolderDown, start: 
 
 const lists = perLanguage(language => new Intl.ListFormat(language, { type: 'unit', style: 'short' }));
 
-/** Returns the text about the way in which the command verifies the download. */
+/** Returns the key of the text that explains how the command verifies the download. */
 function checkKey(url: string, pin: string | null) {
   if (!isVerifiable(url)) return 'effects.hash';
   return pin === null ? 'effects.certificate' : 'effects.pin';
@@ -29,7 +29,7 @@ function checkKey(url: string, pin: string | null) {
 const smallText = (bytes: number | null, language: string): string =>
   bytes === null ? '' : sizeText(bytes, language);
 
-/** Lists what a command does, for people who read this before they paste it. */
+/** Lists the effects of a command, so that users can check them before they paste the command. */
 export function Effects({ joining, programs, isService = false }: EffectsProps) {
   const t = useJoinT();
   const { url, pin, script } = joining;

@@ -17,8 +17,8 @@ import { ActionDialogs } from '../dialogs/action-dialogs.tsx';
 import '../workers.css';
 
 /**
- * Instructions for a fleet without workers. The dialogs stay open when the first worker joins, because they show its
- * token.
+ * Instructions for a fleet without workers. Rendered also after the first worker has joined, so that the dialog with its
+ * token stays open.
  */
 export function FirstRun({ isEmpty }: { readonly isEmpty: boolean }) {
   return (
@@ -59,32 +59,32 @@ export function NoMatches({ onClear }: { readonly onClear: () => void }) {
 }
 
 /**
- * Offers a real training on the server's own machine to users without other workers. Renders nothing when that machine
- * cannot run it.
+ * Offers a sample training on the server's own machine. Renders nothing if that machine cannot run it, or if the user
+ * lacks a permission for it.
  */
 function SampleOffer() {
   const t = useT();
   const may = useMay();
   const { settings, change } = useSettings();
   const { run, isRunning } = useSample(change);
-  const [isAsked, setAsked] = useState(false);
+  const [isConfirming, setConfirming] = useState(false);
   if (settings === null || !canRun(settings)) return null;
   const isOn = settings.local_worker.enabled;
   // Starting the sample opens the job's page, so the user must also be allowed to read jobs.
   if (!may(queueApi.submit) || !may(queueApi.get) || (!isOn && !may(settingsApi.change))) return null;
   return (
     <>
-      <Button disabled={isRunning} onClick={() => (isOn ? void run(isOn) : setAsked(true))}>
+      <Button disabled={isRunning} onClick={() => (isOn ? void run(isOn) : setConfirming(true))}>
         {t('workers.sample')}
       </Button>
-      {isAsked && (
-        <Dialog title={t('workers.sample.title')} onClose={() => setAsked(false)}>
+      {isConfirming && (
+        <Dialog title={t('workers.sample.title')} onClose={() => setConfirming(false)}>
           <p>{t('workers.sample.what')}</p>
           <p className="worker-notice" role="note">
             {t('workers.sample.turnsOn')}
           </p>
           <footer className="dialog-foot">
-            <Button onClick={() => setAsked(false)}>{t('action.cancel')}</Button>
+            <Button onClick={() => setConfirming(false)}>{t('action.cancel')}</Button>
             <Button kind="primary" disabled={isRunning} onClick={() => void run(isOn)}>
               {t('workers.sample.run')}
             </Button>
@@ -98,7 +98,7 @@ function SampleOffer() {
 const canRun = ({ local_worker: { has_sample: isThere, enabled, fixed_by: by } }: SettingsView): boolean =>
   isThere && (enabled || by.enabled === null);
 
-/** Enables the local worker, submits the sample job, and opens the job's page. */
+/** Returns a function that enables the local worker if necessary, submits the sample job, and opens the job's page. */
 function useSample(change: ChangeSettings) {
   const t = useT();
   const { client } = usePanel();

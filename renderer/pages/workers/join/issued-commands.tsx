@@ -20,12 +20,12 @@ import { WindowsCommands } from './windows.tsx';
 
 interface IssuedCommandsProps {
   readonly id: WorkerId;
-  /** Contains the permanent worker token. */
+  /** The data for joining, with the permanent worker token. */
   readonly joining: Joining;
-  /** The join token that was issued with it; null when it could not be created. */
+  /** The join token that was issued together with the worker token; null if it could not be created. */
   readonly first: JoinOffer | null;
   readonly isNew: boolean;
-  /** The worker programs of the server; null when unknown. */
+  /** The worker programs that the server provides; null if unknown. */
   readonly programs: AgentManifest | null;
 }
 
@@ -100,9 +100,9 @@ export function IssuedCommands({ id, joining, first, isNew, programs }: IssuedCo
 
 interface JoinTokenTabProps {
   readonly value: string;
-  /** Contains the join token; null when there is none. */
+  /** The data for joining, with the join token; null if there is no join token. */
   readonly joining: Joining | null;
-  /** Says how long the join token works. */
+  /** A line that shows when the join token expires. */
   readonly offerLine: ReactNode;
   readonly children: (joining: Joining) => ReactNode;
 }
@@ -119,7 +119,7 @@ interface ServiceCommandsProps {
   readonly programs: AgentManifest | null;
 }
 
-/** Shows commands that install the worker as a service: for the whole machine, and for one user. */
+/** Shows two commands that install the worker as a service: one for the whole machine, and one for the current user. */
 function ServiceCommands({ joining, programs }: ServiceCommandsProps) {
   const t = useT();
   const ways = [

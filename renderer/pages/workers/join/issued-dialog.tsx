@@ -19,7 +19,8 @@ import { Boundary, explainFailure } from '../../../app/unavailable.tsx';
 interface IssuedDialogProps {
   readonly id: WorkerId;
   /**
-   * Contains the permanent worker token. The pin is missing, because it depends on the address that the user selects.
+   * The data for joining, with the permanent worker token. The pin is missing, because it depends on the URL that the
+   * user selects.
    */
   readonly joining: Omit<Joining, 'pin'>;
   readonly offer: JoinOffer | null;

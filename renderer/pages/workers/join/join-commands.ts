@@ -10,25 +10,25 @@ import {
 } from '../../../../protocol/join-line.ts';
 import type { WorkerType } from '../../../../protocol/worker.ts';
 
-/** The values that the commands for a worker contain. */
+/** The data for joining: the values in the commands that connect a worker. */
 export interface Joining {
   /** URL of the orchestrator. */
   readonly url: string;
-  /** Hash of the server's public key when the certificate is self-signed; otherwise null. */
+  /** Hash of the server's public key if its certificate is self-signed; otherwise null. */
   readonly pin: string | null;
   /** A worker token or a join token. */
   readonly token: string;
   readonly name: string;
   readonly type: WorkerType;
-  /** SHA-256 of the install script; missing when the worker program must already be installed. */
+  /** SHA-256 of the install script; null or missing if the worker program must already be installed. */
   readonly script?: string | null;
-  /** True when the server serves a script for short commands. Older servers do not. */
+  /** True if the server provides a script for short commands. Older servers do not. */
   readonly isShort?: boolean;
   /**
-   * SHA-256 of the worker as a single file for Node, for machines without a POSIX shell. Null when the server has none.
+   * SHA-256 of the worker as a single file for Node, for machines without a POSIX shell. Null if the server has none.
    */
   readonly bundle?: string | null;
-  /** SHA-256 of the worker as an executable for Windows. Null when the server has none. */
+  /** SHA-256 of the worker as an executable for Windows. Null if the server has none. */
   readonly windowsExecutable?: string | null;
 }
 
@@ -36,8 +36,8 @@ export interface Joining {
 const lineContinuation = ' \\\n  ';
 
 /**
- * Returns the command to paste into a terminal. It passes the token as an environment variable, because every user of
- * the machine can read the arguments of a process.
+ * Returns the command to paste into a terminal. The command passes the token as an environment variable, because every
+ * user of the machine can read the arguments of a process.
  */
 export function shellCommand(joining: Joining): string {
   const { script, isShort, type } = joining;
@@ -58,8 +58,8 @@ const plainCommand = ({ url, pin, token, name, type }: Joining): string =>
   ].join(lineContinuation);
 
 /**
- * Returns the command for SimpleTuner's own worker. It needs a worker token and supports no pins, so with a self-signed
- * certificate it must skip verification.
+ * Returns the command for SimpleTuner's own worker. This worker needs a worker token and supports no pins. So the command
+ * skips verification if the certificate is self-signed.
  */
 export const simpletunerCommand = ({ url, pin, token, name, type }: Joining): string =>
   [
@@ -84,7 +84,7 @@ function environmentStart(joining: Joining): string {
   return scriptLine(joining, { sha256: joining.script, args: addressArguments(joining) });
 }
 
-/** Returns the commands that install the worker program; none when it must already be installed. */
+/** Returns the commands that install the worker program; none if the program must already be installed. */
 const installLines = (joining: Joining): readonly string[] =>
   typeof joining.script === 'string'
     ? [
@@ -98,9 +98,9 @@ const installLines = (joining: Joining): readonly string[] =>
 const hasScript = ({ script }: Joining): boolean => typeof script === 'string';
 
 /**
- * Returns the start script for a rented machine. At shutdown only the shell gets the signal, so the script forwards it
- * and waits: the first signal lets the job finish, a second one stops the job. The script restarts a worker that
- * crashed, but not one that left or cannot start (docs/workers.md).
+ * Returns the start script for a rented machine. At shutdown, only the shell receives the signal. So the script forwards
+ * the signal and waits: the first signal lets the job finish, and a second signal stops the job. The script restarts a
+ * worker that crashed, but not a worker that left or cannot start (docs/workers.md).
  */
 export const podScript = (joining: Joining): string =>
   `#!/bin/sh
@@ -123,8 +123,8 @@ done
 `;
 
 /**
- * Returns the command that installs the worker as a service, for the whole machine or for the current user. A service
- * is always persistent. sudo passes on only the variables that are named.
+ * Returns the command that installs the worker as a service, for the whole machine or for the current user. A service is
+ * always persistent. The command names the token's variable, because sudo passes on only named variables.
  */
 export const serviceCommand = (joining: Joining, isForAll: boolean): string => {
   const { url, pin, token, name, script } = joining;
@@ -151,14 +151,16 @@ export const serviceCommand = (joining: Joining, isForAll: boolean): string => {
 };
 
 /**
- * Returns the option with the pin, which has no environment variable. Base64 needs no quotes in shells and unit files.
+ * Returns the option with the pin, because there is no environment variable for pins. A pin is Base64, which needs no
+ * quotes in shells and unit files.
  */
 export const pinOption = (pin: string | null): string => (pin === null ? '' : ` --pin ${pin}`);
 
-/** Returns a curl command that tests whether the server is reachable. curl writes pins in a format of its own. */
+/** Returns a curl command that tests whether the server is reachable. */
 export const reachCommand = ({ url, pin }: Pick<Joining, 'url' | 'pin'>): string =>
   `curl -sS${curlTrust(pin)} ${url}/health/live`;
 
+/** Returns the curl options that verify the server. curl has its own format for pins. */
 export const curlTrust = (pin: string | null): string =>
   pin === null ? '' : ` -k --pinnedpubkey 'sha256//${pin.slice('sha256:'.length)}'`;
 
@@ -167,7 +169,7 @@ const persistentFlag = (type: WorkerType): string => (type === 'persistent' ? ' 
 const shellWord = (text: string): string =>
   /^[\w./:@-]+$/.test(text) ? text : `'${text.replaceAll("'", String.raw`'\''`)}'`;
 
-/** Returns the command with dots in place of the token. */
+/** Returns the command with dots instead of the token. */
 export const maskToken = (text: string, token: string): string => text.replaceAll(token, '•'.repeat(16));
 
 /** Returns true for a host name or address that only the same machine can reach. */

@@ -18,8 +18,8 @@ interface JoinDialogProps {
 }
 
 /**
- * Adds a worker in steps. If no other machine can reach the server, it first offers to share it. Then it asks for the
- * worker's properties and shows the command.
+ * Adds a worker in steps. If no other machine can reach the server, the dialog first offers to share the server. Then it
+ * asks for the worker's properties, and starts the dialog with the commands.
  */
 export function JoinDialog({ onClose }: JoinDialogProps) {
   const t = useT();
@@ -49,7 +49,7 @@ interface ShareStepProps {
   readonly onSkip: () => void;
 }
 
-/** Offers to share the orchestrator with other machines. The dialog continues once it is shared. */
+/** Offers to share the orchestrator with other machines. The parent shows the next step when the settings have changed. */
 function ShareStep({ network, change, onSkip }: ShareStepProps) {
   const t = useT();
   const { tls, tls_fixed_by: tlsFixedBy } = network;

@@ -2,21 +2,21 @@ import { workersApi } from '../../../../protocol/admin-api.ts';
 import type { CallResult, Client } from '../../../../protocol/client.ts';
 import type { WorkerId } from '../../../../protocol/ids.ts';
 
-/** A join token and when it expires, in milliseconds since 1970 by this computer's clock. */
+/** A join token. `until` is its expiry in milliseconds since 1970, by this computer's clock. */
 export interface JoinOffer {
   readonly token: string;
   readonly until: number;
 }
 
 /**
- * Lifetime of a join token. It is long enough to walk to a rig, and short enough to limit the risk when the command
- * stays in a chat.
+ * Lifetime of a join token. It is long enough to walk to a rig, and short enough to limit the risk if the command stays
+ * in a chat.
  */
 const lifetimeS = 3_600;
 
 /**
- * Requests a join token. The expiry is counted from before the call by this computer's clock, which may differ from the
- * server's. So the panel never shows an expired token as valid.
+ * Requests a join token. Counts the expiry from the time before the call, by this computer's clock, because it may differ
+ * from the server's clock. So the panel never shows an expired token as valid.
  */
 export async function requestJoinOffer(
   client: Client,
@@ -34,7 +34,7 @@ export async function requestJoinOffer(
   return answer.ok ? { ok: true, value: { token: answer.value.join_token, until } } : answer;
 }
 
-/** `open`: can be used. `over`: expired. `missing`: could not be created. */
+/** `open`: the token is valid. `over`: it has expired. `missing`: it could not be created. */
 export type OfferStatus = 'open' | 'over' | 'missing';
 
 export const offerStatus = (offer: JoinOffer | null, now: number): OfferStatus => {

@@ -1,7 +1,7 @@
 import type { SettingsView } from '../../../../protocol/settings-api.ts';
 import { isLoopback } from './join-commands.ts';
 
-/** A URL under which a worker may reach the orchestrator. */
+/** A URL at which a worker may reach the orchestrator. */
 export interface JoinUrl {
   readonly url: string;
   /**
@@ -11,15 +11,15 @@ export interface JoinUrl {
   /** Name of the server's network interface; null when unknown. */
   readonly interface: string | null;
   /**
-   * Says that the address is reachable only from this machine, from a virtual network or in a VPN; null for any other
-   * address.
+   * The reason why only some machines can reach the URL: only this machine, a virtual network or a VPN. Null for all other
+   * URLs.
    */
   readonly note: 'loopback' | 'virtual' | 'vpn' | null;
 }
 
 /**
- * Returns the URLs, best first: the configured public URL, then the URL of this page if it was opened from another
- * machine, then the server's other addresses, without loopback ones. If this page's URL is a loopback URL, it comes last.
+ * Returns the possible URLs, best first: the configured public URL, the URL of this page, and the server's other
+ * addresses except loopback addresses. If the URL of this page is a loopback URL, it comes last.
  */
 export function joinUrls(
   settings: Pick<SettingsView, 'network' | 'public_url'> | null,

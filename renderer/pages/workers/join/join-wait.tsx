@@ -16,12 +16,12 @@ import { showFailure } from '../../../ui/toast.tsx';
 import { identifyingLabels } from '../facts.ts';
 
 /**
- * Progress of a new worker. `listening`: it has not called yet. `greeted`: it has registered, but has no stream yet.
- * `connected`: it has both. `gone`: it has disconnected.
+ * Progress of a new worker. `listening`: the worker has not registered yet. `greeted`: it has registered, but not opened
+ * its event stream. `connected`: it has done both. `gone`: it has disconnected.
  */
 type JoinPhase = 'listening' | 'greeted' | 'connected' | 'gone';
 
-/** Returns the progress of a worker; `worker` is undefined until the event of its creation has arrived. */
+/** Returns the progress of a worker. `worker` is undefined until the event about its creation has arrived. */
 export function joinPhase(worker: WorkerView | undefined): JoinPhase {
   if (worker === undefined || worker.registered_at === null) return 'listening';
   if (worker.status === 'offline') return 'gone';
@@ -35,7 +35,7 @@ interface JoinWaitProps {
 
 const checklistDelayMs = 60_000;
 
-/** Shows the progress of the join, as the server reports it. */
+/** Shows the progress of a join, a checklist after a minute of waiting, and a self-test for the connected worker. */
 export function JoinWait({ id, joining }: JoinWaitProps) {
   const t = useT();
   const worker = useFleet(state => state.fleet.workers.get(id));
@@ -98,20 +98,20 @@ interface TestJobProps {
 }
 
 /**
- * Offers to run a self-test on the new worker. Every Trainyard agent supports it unless its owner forbids it
- * (docs/workers.md); SimpleTuner's worker does not. Since a job selects workers only by labels, the test requires
- * labels that no other worker has.
+ * Offers to run a self-test on the new worker. Every Trainyard agent supports self-tests unless its owner forbids them
+ * (docs/workers.md); SimpleTuner's worker does not. The test requires labels that no other worker has, because a job
+ * selects workers only by labels.
  */
 function TestJob({ worker }: TestJobProps) {
   const t = useT();
   const { client } = usePanel();
   const may = useMay();
   const workers = useFleet(state => state.fleet.workers);
-  const [sent, setSent] = useState<JobId | 'asking' | null>(null);
+  const [sent, setSent] = useState<JobId | 'sending' | null>(null);
   const labels = identifyingLabels(worker, workers.values());
   const send = async (): Promise<void> => {
     if (labels === null) return;
-    setSent('asking');
+    setSent('sending');
     const config = { trainer: 'selftest' };
     const answer = await client.call(queueApi.submit, {
       body: { config_name: 'selftest', config, worker_labels: labels, max_retries: 0 },
@@ -119,13 +119,13 @@ function TestJob({ worker }: TestJobProps) {
     setSent(answer.ok ? answer.value.job_id : null);
     if (!answer.ok) showFailure(t, answer.failure);
   };
-  // The result is shown here too, so the user must also be allowed to read jobs.
+  // The user must also be allowed to read jobs, because this component shows the result.
   if (worker.protocol < 2 || !may(queueApi.submit) || !may(queueApi.get)) return null;
-  if (sent !== null && sent !== 'asking') return <SentJob id={sent} />;
+  if (sent !== null && sent !== 'sending') return <SentJob id={sent} />;
   if (labels === null) return <p className="muted">{t('workers.test.shared')}</p>;
   return (
     <div className="worker-test">
-      <Button onClick={() => void send()} disabled={sent === 'asking'}>
+      <Button onClick={() => void send()} disabled={sent === 'sending'}>
         {t('workers.test.send')}
       </Button>
       <span className="muted">{t('workers.test.explain')}</span>

@@ -19,7 +19,8 @@ interface OfferLineProps {
 }
 
 /**
- * Says until when the command works, and can replace an expired join token. Renders nothing once the worker has joined.
+ * Shows when the join token in the command expires, with a button that replaces an expired token. Renders nothing after a
+ * new worker has joined.
  */
 export function OfferLine({ id, offer, isNew, onNew }: OfferLineProps) {
   const t = useT();

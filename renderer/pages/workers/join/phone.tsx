@@ -67,7 +67,7 @@ interface CodeProps {
 function Code({ url, network }: CodeProps) {
   const may = useMay();
   const t = useJoinT();
-  // Behind a proxy, the phone sees another certificate.
+  // Show the certificate only for URLs with a pin, because behind a proxy the phone sees another certificate.
   const certificate = network === null || pinFor(network, url) === null ? null : network.tls;
   return (
     <Suspense fallback={<div aria-busy="true" />}>
@@ -94,13 +94,13 @@ function PlainCode({ url }: { readonly url: string }) {
 
 interface SignInLink {
   readonly path: string;
-  /** In milliseconds since 1970 by this computer's clock. */
+  /** Expiry in milliseconds since 1970, by this computer's clock. */
   readonly until: number;
 }
 
 const timeOfDay = perLocale({ timeStyle: 'short' });
 
-/** Creates a sign-in link on request only, because everybody who sees the code can use it. */
+/** Creates a sign-in link only on request, because everyone who sees the QR code can use it. */
 function SignInCode({ url }: { readonly url: string }) {
   const t = useJoinT();
   const { client, person } = usePanel();

@@ -11,7 +11,7 @@ interface SecretProps {
   readonly label: string;
 }
 
-/** Shows a command with the token hidden. Copying it includes the token. */
+/** Shows a command with the token hidden. The copy button copies the command with the token. */
 export function Secret({ text, token, label }: SecretProps) {
   const t = useT();
   const [isShown, setShown] = useState(false);
@@ -41,12 +41,12 @@ export function Secret({ text, token, label }: SecretProps) {
   );
 }
 
-/** Browsers break lines after hyphens, which would split options such as `--name`. Odd parts are spaces and line ends. */
+/** Keeps each word on one line, because browsers break lines after hyphens, as in `--name`. Odd parts are white space. */
 const wrapWord = (part: string, at: number) =>
   at % 2 === 1 ? (
     part
   ) : (
-    // The words of a command have no identity besides their position.
+    // Use the position as the key, because the same word can occur several times.
     <span key={at} className="worker-secret-word">
       {part}
     </span>

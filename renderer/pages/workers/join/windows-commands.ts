@@ -4,9 +4,9 @@ import { curlTrust, type Joining, pinOption } from './join-commands.ts';
 export type WindowsWay = 'start' | 'service';
 
 /**
- * Returns one line for PowerShell 5.1 or newer; null when the server has no worker for Windows. The line contains the SHA-256 of
- * the worker, so it verifies the download without TLS, too. The worker is the executable for Windows. When the server has none,
- * it is the single file for the machine's own Node.
+ * Returns one line for PowerShell 5.1 or newer; null if the server has no worker for Windows. The line contains the
+ * SHA-256 of the worker, so it verifies the download even without TLS. It downloads the executable for Windows or, if the
+ * server has none, the single file for an installed Node.
  */
 export function windowsCommand(joining: Joining, way: WindowsWay): string | null {
   const { url, pin, token, name, type, bundle, windowsExecutable } = joining;
@@ -19,8 +19,8 @@ export function windowsCommand(joining: Joining, way: WindowsWay): string | null
   if (program === null) return null;
   const runner = program.local.endsWith('.exe') ? '& $w' : 'node $w';
   const verb = { start: type === 'persistent' ? ' --persistent' : '', service: ' install-service' }[way];
-  // PowerShell 5.1 changes quotes in arguments of programs, so the name and the URL are in variables. The token is in one
-  // because every user of the machine can read arguments.
+  // Pass name and URL as variables, because PowerShell 5.1 changes quotes in arguments of programs. The token is also a
+  // variable, because every user of the machine can read arguments.
   const variables = [
     ['SIMPLETUNER_WORKER_TOKEN', token],
     ['SIMPLETUNER_ORCHESTRATOR_URL', url],
@@ -43,5 +43,5 @@ export function windowsCommand(joining: Joining, way: WindowsWay): string | null
   return `& { ${statements.join('; ')} }`;
 }
 
-/** Quotes a text for PowerShell, which doubles inner quotes and also treats typographic quotes as quotes. */
+/** Quotes a text for PowerShell. Doubles inner quotes, including typographic quotes, which PowerShell treats as quotes. */
 const powershellQuoted = (text: string): string => `'${text.replaceAll(/['\u2018-\u201B]/g, '$&$&')}'`;

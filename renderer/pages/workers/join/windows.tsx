@@ -5,7 +5,7 @@ import { Secret } from './secret.tsx';
 import { useJoinT } from './texts.tsx';
 import { windowsCommand } from './windows-commands.ts';
 
-/** Shows the lines for PowerShell. Without an executable for Windows, says how to build it. */
+/** Shows the commands for PowerShell. Without an executable for Windows, a note explains the use of Node. */
 export function WindowsCommands({ joining }: { readonly joining: Joining }) {
   const t = useT();
   const joinT = useJoinT();

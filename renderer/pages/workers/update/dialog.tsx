@@ -17,7 +17,7 @@ interface UpdateDialogProps {
   readonly onClose: () => void;
 }
 
-/** Asks how to update workers, then shows the progress of each. */
+/** Asks how to update the workers, then shows the progress of each worker. */
 export function UpdateDialog({ workers, onClose }: UpdateDialogProps) {
   const [answers, setAnswers] = useState<UpdateAnswers | null>(null);
   return (
@@ -94,7 +94,7 @@ function Question({
   );
 }
 
-/** Says what the update will do to a worker. */
+/** Returns a function that describes the effect of the update on a worker. */
 function useEffectText(when: UpdateTime): (worker: WorkerView) => string {
   const t = useUpdateTexts();
   const jobs = useFleet(({ fleet }) => fleet.jobs);

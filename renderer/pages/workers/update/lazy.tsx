@@ -9,7 +9,7 @@ interface LazyUpdateDialogProps {
   readonly onClose: () => void;
 }
 
-/** Loads the dialog when it opens, because few visits need it. */
+/** The update dialog. Its code loads when it opens, because few visits need the dialog. */
 export const LazyUpdateDialog = (props: LazyUpdateDialogProps) => (
   <Suspense fallback={null}>
     <Dialog {...props} />

@@ -15,7 +15,7 @@ interface NoticeProps {
   readonly worker: WorkerView;
 }
 
-/** Shows the update of a worker, or that there is one, with its actions; renders nothing without any. */
+/** Shows a requested or an available update of a worker, with its actions. Renders nothing if there is neither. */
 export function UpdateNotice({ worker }: NoticeProps) {
   return (
     <UpdateTexts>

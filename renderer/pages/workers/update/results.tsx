@@ -57,7 +57,7 @@ export function UpdateResults({ workers, answers, onClose }: UpdateResultsProps)
   );
 }
 
-/** The server forgets the order of a worker that has registered with its new program. */
+/** Returns the result of an update. A missing order means success, because the server removes the order after an update. */
 function resultOf({ update }: WorkerView): Result {
   const state = update?.order?.state;
   if (state === undefined) return 'done';

@@ -14,7 +14,7 @@ interface KeyListProps {
   readonly onChange: (candidate: Candidate, isAsked: boolean) => void;
 }
 
-/** All values of a submission, with a mark at those that the template asks for. */
+/** Lists all values of a submission with checkboxes. Checked values are parameters of the template. */
 export function KeyList({ candidates, asked, onChange }: KeyListProps) {
   const t = useTemplateT();
   const [words, setWords] = useState('');

@@ -12,12 +12,12 @@ interface OtherAxesProps {
   readonly template: TemplateDetail;
   readonly others: readonly OtherAxis[];
   readonly errorOf: (key: string) => string | undefined;
-  /** Whether the sweep varies as many values as it may. */
+  /** True if the sweep already varies the maximum number of values. */
   readonly isFull: boolean;
   readonly onChange: (others: readonly OtherAxis[]) => void;
 }
 
-/** Values of the config that the template does not ask for, and the values to try. */
+/** Edits sweep axes that are not parameters of the template. Each axis has a config key and the values to try. */
 export function OtherAxes({ template, others, errorOf, isFull, onChange }: OtherAxesProps) {
   const t = useTemplateT();
   const list = useId();

@@ -54,7 +54,7 @@ function scalarsOf(
   );
 }
 
-/** Lists all values of a submission, those that most users change first. */
+/** Lists all values of a submission. The most frequently changed values come first. */
 export function candidatesOf(submission: Submission): readonly Candidate[] {
   const { config = {}, dataloader, files = {} } = submission;
   const trainer = trainerFor(config).name;
@@ -83,7 +83,7 @@ export function candidatesOf(submission: Submission): readonly Candidate[] {
   ];
 }
 
-/** Returns a new parameter for a value. Its default is the current value, unless that is a secret. */
+/** Returns a new parameter for a value. Its default is the current value, except for secrets. */
 export function newParameter(submission: Submission, place: Candidate): ParameterDraft {
   const { key, document: part, file, value } = place;
   const isSecret = isSecretParameter(place);
@@ -120,7 +120,7 @@ const isNumeric = ({ type }: Pick<ParameterDraft, 'type'>): boolean =>
 const limitOf = (draft: ParameterDraft, text: string): number | null =>
   !isNumeric(draft) || text.trim() === '' ? null : Number(text);
 
-/** Returns the parameter as the API takes it. */
+/** Converts the draft to the format of the API. */
 export const toParameter = (draft: ParameterDraft): TemplateParameter => ({
   key: draft.key,
   document: draft.document,
@@ -136,7 +136,7 @@ export const toParameter = (draft: ParameterDraft): TemplateParameter => ({
 
 export type ParameterErrors = Readonly<Partial<Record<'default' | 'choices' | 'min' | 'max', TemplateKey>>>;
 
-/** Returns what is wrong with each field, as keys of texts. */
+/** Returns the first error of the draft as a text key, by the name of its field. */
 export function errorsOf(draft: ParameterDraft): ParameterErrors {
   const rule: ParameterRule = toParameter(draft);
   const notNumber = 'templates.problem.not_number';

@@ -15,7 +15,7 @@ interface ParameterFormProps {
   readonly remove: () => void;
 }
 
-/** The settings of one value that the template asks for. */
+/** Edits one parameter of a template. */
 export function ParameterForm({ draft, isFirst, isLast, change, move, remove }: ParameterFormProps) {
   const t = useTemplateT();
   const { key, document: part, file, type } = draft;

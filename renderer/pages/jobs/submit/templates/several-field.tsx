@@ -13,7 +13,7 @@ interface SeveralProps {
   readonly onChange: (lines: string) => void;
 }
 
-/** The field for several values to try: marks at the allowed values, or one value per line. */
+/** The field for several values to try: checkboxes for the allowed values, or a text with one value per line. */
 export function SeveralField({ label, choices, lines, error, hint, onChange }: SeveralProps) {
   const t = useTemplateT();
   if (choices.length > 0)

@@ -18,12 +18,12 @@ interface AnswerProps {
 
 const maxShown = 20;
 
-/** The jobs of a sweep that was just submitted, and the ways to them. */
+/** Lists the jobs of a sweep after its submission, with links to the jobs and their comparison. */
 export function SweepAnswer({ answer: { jobs, group, warnings }, onAgain }: AnswerProps) {
   const t = useTemplateT();
   const may = useMay();
   const heading = useRef<HTMLHeadingElement>(null);
-  // The button that had the focus is gone.
+  // Move the focus, because the submit button that had it no longer exists.
   useEffect(() => heading.current?.focus(), []);
   const maySee = may(queueApi.get);
   const mayList = may(queueApi.list) && group !== null;

@@ -7,7 +7,7 @@ interface SummaryProps extends Pick<TemplateDetail, 'parameters'> {
   readonly sweep: CheckedSweep;
 }
 
-/** Says how many jobs a sweep submits, and from which values; renders nothing for a single job. */
+/** Shows how many jobs a sweep submits, and which values it varies. Renders nothing for a single job. */
 export function SweepSummary({ sweep: { axes, count }, parameters }: SummaryProps) {
   const t = useTemplateT();
   if (axes.length === 0) return null;

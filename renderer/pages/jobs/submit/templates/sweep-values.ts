@@ -5,10 +5,10 @@ import { isSecretParameter, readValue } from '../../../../../protocol/template-v
 import { parseConfigText, typeAtPlace, valueAtPlace } from '../../../../../trainers/index.ts';
 import type { TemplateTranslator } from './texts.tsx';
 
-/** Texts in fields, by the keys of the parameters. */
+/** The texts in the fields, by the keys of their parameters. */
 export type Typed = Readonly<Record<string, string>>;
 
-/** Another value of the config that the sweep varies. */
+/** An axis whose config key is not a parameter of the template. */
 export interface OtherAxis {
   readonly id: number;
   readonly key: string;
@@ -17,7 +17,7 @@ export interface OtherAxis {
 
 /** The values to try, one per line. */
 export interface SweepDraft {
-  /** By the keys of parameters. */
+  /** Axes that are parameters of the template, by key. */
   readonly asked: Typed;
   readonly others: readonly OtherAxis[];
 }
@@ -40,7 +40,7 @@ const linesOf = (text: string): readonly string[] =>
     .map(line => line.trim())
     .filter(line => line !== '');
 
-/** Reads the values to try as the server will do it. */
+/** Parses the values to try with the same rules as the server. */
 export function checkSweep(
   { submission, parameters }: Pick<TemplateDetail, 'submission' | 'parameters'>,
   { asked, others }: SweepDraft,
@@ -69,7 +69,7 @@ export function checkSweep(
   return { axes, errors, count };
 }
 
-/** Returns the name of the field in which an axis has its values. */
+/** Returns the name of the field that contains the values of an axis. */
 function fieldOf(key: string, others: SweepDraft['others']): string {
   const other = others.find(each => each.key.trim() === key);
   return other === undefined ? key : `other ${other.id}`;
@@ -87,7 +87,7 @@ function keyError(
   return withConfigValue(config, key, '') === null ? t('templates.sweep.noPlace') : null;
 }
 
-/** A value of the config as a parameter; null if the config has none there, so that its type is unknown. */
+/** Describes a config value as a parameter. Returns null if the config has no such value, because its type is unknown. */
 function parameterAt(submission: Submission, key: string): TemplateParameter | null {
   const place = { key, document: 'config', file: null } as const;
   if ((valueAtPlace(submission, place) ?? null) === null) return null;
@@ -95,7 +95,7 @@ function parameterAt(submission: Submission, key: string): TemplateParameter | n
   return { ...place, type, label: null, help: null, default: null, choices: [], min: null, max: null };
 }
 
-/** Returns the values, or an error. Values of unknown type are read as YAML does. */
+/** Returns the values, or an error message. Values of unknown type are parsed as YAML. */
 function readLines(
   parameter: TemplateParameter | null,
   text: string,

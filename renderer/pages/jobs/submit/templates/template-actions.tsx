@@ -18,7 +18,7 @@ interface ActionsProps {
   readonly filled: TemplateDetail['submission'];
 }
 
-/** Opens all settings of a template, changes or deletes it. */
+/** Buttons that open all settings of a template in the form for jobs, edit the template, or delete it. */
 export function TemplateActions({ template: { name, submission }, filled, onEdit }: ActionsProps) {
   const t = useTemplateT();
   const [, go] = useLocation();

@@ -32,7 +32,7 @@ interface EditorProps {
   readonly onClose: () => void;
 }
 
-/** Names a template, and marks the values that it asks for. */
+/** Edits the name, description and parameters of a template. */
 export function TemplateEditor({ submission, template, onSaved, onClose }: EditorProps) {
   const t = useTemplateT();
   const [name, setName] = useState(template?.name ?? '');
@@ -140,13 +140,13 @@ function moved(list: readonly ParameterDraft[], from: number, by: 1 | -1): Param
   return next;
 }
 
-/** Saves the template. Asks before it replaces another one of the same name. */
+/** Saves the template. A template with the same name is replaced only if `replacesOther` is true. */
 function useSave(template: TemplateView | null, onSaved: (name: string) => void) {
   const t = useTemplateT();
   const { client } = usePanel();
   const [isSaving, setSaving] = useState(false);
   const [trouble, setTrouble] = useState<string | null>(null);
-  /** The name of a template that the user may replace. */
+  /** The name of an existing template that the user can replace after a rejected save; empty for none. */
   const [taken, setTaken] = useState('');
   const save = async (body: NewTemplate, replacesOther: boolean): Promise<void> => {
     setSaving(true);

@@ -16,7 +16,7 @@ import { addressOf, useTemplate } from './use-templates.ts';
 import { emptyForm, ValuesCard } from './values-card.tsx';
 import { checkValues, summaryOf } from './values.ts';
 
-/** The page that asks for the values of a template. */
+/** The form for the values of a template, or the editor of the template. */
 export function TemplatePage({ name }: { readonly name: string }) {
   const t = useTemplateT();
   const [, go] = useLocation();
@@ -63,7 +63,7 @@ interface FormProps {
 function TemplateForm({ template, onEdit }: FormProps) {
   const t = useTemplateT();
   const [form, setForm] = useState(emptyForm);
-  /** A missing value is an error only once the user has tried to submit. */
+  /** True after the first attempt to submit. Missing values are shown as errors only then. */
   const [isTried, setTried] = useState(false);
   const { typed, sweep, jobName } = form;
   const checked = useMemo(() => checkValues(template, typed, t, sweep), [template, typed, t, sweep]);

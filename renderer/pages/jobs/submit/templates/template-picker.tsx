@@ -76,7 +76,7 @@ export function TemplatePicker({ current }: { readonly current: string | null })
   );
 }
 
-/** A summary such as "For faces · kohya · asks for 3 values". */
+/** Returns a summary such as "For faces · kohya · asks for 3 values". */
 function aboutTemplate({ description, trainer, parameters }: TemplateView, t: TemplateTranslator): string {
   const parts = [description, trainer, t('templates.asks', { count: parameters.length })];
   return parts.filter(part => part !== null).join(' · ');

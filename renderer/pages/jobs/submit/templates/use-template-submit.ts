@@ -14,7 +14,7 @@ export type TemplateAnswer =
   | { readonly kind: 'job'; readonly answer: Submitted }
   | { readonly kind: 'sweep'; readonly answer: SweepSubmitted };
 
-/** Submits from a template, and keeps the answer or the error. */
+/** Submits a job or a sweep from a template, and keeps the answer or the error. */
 export function useTemplateSubmit(name: string) {
   const t = useTemplateT();
   const { client } = usePanel();
@@ -22,7 +22,7 @@ export function useTemplateSubmit(name: string) {
   const [trouble, setTrouble] = useState<string | null>(null);
   const [answer, setAnswer] = useState<TemplateAnswer | null>(null);
   const keyOf = useIdempotencyKey();
-  /** `sweep`: the values to try; empty for a single job. */
+  /** Sends the request. `sweep` contains the values to try; it is empty for a single job. */
   const call = async (body: TemplateBody, sweep: Axes): Promise<CallFailure | TemplateAnswer | null> => {
     const params = { template: name };
     const idempotency_key = keyOf({ ...body, sweep });

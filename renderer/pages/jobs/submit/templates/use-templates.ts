@@ -5,15 +5,15 @@ import { templatesApi } from '../../../../../protocol/templates-api.ts';
 import { useFleet, useLoaded } from '../../../../app/context.ts';
 import { useDelayedValue } from '../../../../app/use-event-reads.ts';
 
-/** Many events in a short time cause one read. */
-const settleMs = 300;
+/** Delay before a read, so that many events in a short time cause only one read. */
+const rereadDelayMs = 300;
 
-/** Changes when templates must be read again: after an event, after an own action, and when the stream has returned. */
+/** Returns a text that changes when templates must be read again: after events, user actions and reconnects. */
 function useVersion(): string {
   const seq = useFleet(({ fleet }) => fleet.templateSeq);
   const isLive = useFleet(({ stream }) => stream.kind === 'live');
   const acted = useFleet(state => state.acted);
-  return useDelayedValue(`${seq} ${isLive} ${acted}`, settleMs);
+  return useDelayedValue(`${seq} ${isLive} ${acted}`, rereadDelayMs);
 }
 
 /** Returns all templates; null before the first answer. */
@@ -23,7 +23,7 @@ export function useTemplates(): readonly TemplateView[] | null {
 }
 
 interface TemplateRead {
-  /** The newest answer; null before the first. */
+  /** The newest answer; null before the first answer. */
   readonly template: TemplateDetail | null;
   readonly failure: CallFailure | null;
 }
@@ -34,5 +34,5 @@ export function useTemplate(name: string): TemplateRead {
   return { template: value?.name === name ? value : null, failure };
 }
 
-/** Address of the page that submits from a template. */
+/** Returns the path of the page that submits from a template. */
 export const addressOf = (name: string): string => `/jobs/new?template=${encodeURIComponent(name)}`;

@@ -14,12 +14,12 @@ interface ValueFieldProps {
   readonly onChange: (value: string) => void;
   /** The values to try, one per line; null for a single value. */
   readonly tried: string | null;
-  /** Whether the sweep may vary another value. */
+  /** True if the sweep may vary one more value. */
   readonly mayTry: boolean;
   readonly onTry: (lines: string | null) => void;
 }
 
-/** The field for a value that the template asks for, or for several values to try. */
+/** The field for a parameter of the template, with one value or with several values to try. */
 export function ValueField({ tried, mayTry, onTry, ...field }: ValueFieldProps) {
   const t = useTemplateT();
   const { parameter, value } = field;
@@ -106,7 +106,7 @@ function choicesOf(
   return values.map(choice => [String(choice), wordFor(String(choice))] as const);
 }
 
-/** The key in the config, the limits, the default and the help of its author. */
+/** Shows the key in the config, the help text of the template's author, the limits and the default. */
 function Hint({ parameter }: { readonly parameter: TemplateParameter }) {
   const t = useTemplateT();
   const { label, key, help, default: value } = parameter;

@@ -11,7 +11,7 @@ import { useTemplateT } from './texts.tsx';
 import { ValueField } from './value-field.tsx';
 import { type CheckedValues, textOf } from './values.ts';
 
-/** Everything that the user has entered. */
+/** All input of the user in the form. */
 interface TemplateFormState {
   readonly typed: Typed;
   readonly sweep: SweepDraft;
@@ -29,7 +29,7 @@ interface CardProps {
   readonly onEdit: () => void;
 }
 
-/** The values that a template asks for, and what differs from the template. */
+/** The fields for the parameters of a template, and the differences between the filled form and the template. */
 export function ValuesCard({ template, form, setForm, checked, errorOf, onEdit }: CardProps) {
   const t = useTemplateT();
   const submitT = useSubmitT();
@@ -93,7 +93,7 @@ export function ValuesCard({ template, form, setForm, checked, errorOf, onEdit }
   );
 }
 
-/** The documents of a submission in which values can differ. */
+/** Returns the documents of a submission in which values can differ. */
 const partsOf = ({ config, dataloader, files }: TemplateDetail['submission']) => ({
   ...config,
   ...(dataloader !== undefined && { dataloader }),

@@ -9,11 +9,11 @@ import { type Draft, emptyDraft } from '../draft.ts';
 import { type CheckedSweep, checkSweep, noSweep, type SweepDraft, type Typed } from './sweep-values.ts';
 import type { TemplateTranslator } from './texts.tsx';
 
-/** Returns the text of a field: what the user has typed, or else the default. */
+/** Returns the text of a field: the input of the user, or else the default. */
 export const textOf = ({ key, default: value }: TemplateParameter, typed: Typed): string =>
   typed[key] ?? (value === null ? '' : String(value));
 
-/** Returns the label of a parameter. Settings of the job without one have a label in the user's language. */
+/** Returns the label of a parameter. Without a label, job settings have a translated name, and others have their key. */
 export function nameOf(
   { label, key, document }: Pick<TemplateParameter, 'label' | 'key' | 'document'>,
   t: TemplateTranslator,
@@ -29,13 +29,13 @@ export type CheckedValues =
       readonly ok: true;
       /** The submission of the job, or of the first job of a sweep. */
       readonly submission: SubmitRequest;
-      /** The values that all jobs have. */
+      /** The values that are the same for all jobs. */
       readonly values: Readonly<Record<string, string>>;
       readonly sweep: CheckedSweep;
     }
   | { readonly ok: false; readonly errors: FieldErrors; readonly missing: readonly string[] };
 
-/** Fills the template as the server will do it. */
+/** Fills the template with the same rules as the server. */
 export function checkValues(
   { submission, parameters }: Pick<TemplateDetail, 'submission' | 'parameters'>,
   typed: Typed,
@@ -71,7 +71,7 @@ export function checkValues(
   return { ok: false, errors: { ...Object.fromEntries(entries), ...sweep.errors }, missing };
 }
 
-/** The first value of each axis: those of parameters, and those of other keys. */
+/** Returns the first value of each axis, separately for parameters (`asked`) and other config keys (`others`). */
 function firstsOf({ axes }: CheckedSweep, parameters: readonly TemplateParameter[]) {
   const firsts = axes.flatMap(({ key, values: [first] }) =>
     first === undefined ? [] : [[key, first] as const],
@@ -91,7 +91,7 @@ function problemText(
   return t(`templates.problem.${problem}`, { min: parameter?.min ?? '', max: parameter?.max ?? '' });
 }
 
-/** Returns the summary of all problems for the live answer; null if there are none. */
+/** Returns the first wrong value, or else the names of all missing values, as text; null if there are no problems. */
 export function summaryOf(
   checked: CheckedValues,
   parameters: readonly TemplateParameter[],
@@ -108,14 +108,14 @@ export function summaryOf(
   return t('templates.enter', { names: checked.missing.map(name).join(', ') });
 }
 
-/** Limits, default and help of a parameter, for the hint of its field. */
+/** Returns the limits of a parameter as text; null if there are none. */
 export function limitsText({ min, max }: TemplateParameter, t: TemplateTranslator): string | null {
   if (min !== null && max !== null) return t('templates.between', { min, max });
   if (min !== null) return t('templates.atLeast', { min });
   return max === null ? null : t('templates.atMost', { max });
 }
 
-/** Returns the form contents for a submission, so that the user can change everything. */
+/** Returns form contents for a submission, so that the user can change all its settings. */
 export function draftFrom(name: string, submission: SubmitRequest): Draft {
   const { config = {}, dataloader = null, files = {}, timeout_s: seconds } = submission;
   const text = JSON.stringify(config, null, 2);
