@@ -83,9 +83,9 @@ export interface Host {
 const exitCodes = { unusable: 1, usage: 2, locked: 73 } as const;
 
 /**
- * Keeps the young generation of V8's heap at its initial size. V8 grows it up to 48 MiB when a program produces much garbage, for
- * example while a trainer prints 20 MB a second. At the initial size, V8 frees the garbage sooner and is not slower. Peak memory
- * fell from 150 to 80 MiB.
+ * Keeps the young generation of V8's heap at its initial size. By default, it grows up to 48 MiB when a program produces much
+ * garbage, for example while a trainer prints 20 MB a second. At the initial size, V8 frees the garbage sooner and is not slower.
+ * Peak memory fell from 150 to 80 MiB.
  */
 const limitYoungGeneration = (): void => setFlagsFromString('--semi-space-growth-factor=1');
 
@@ -218,7 +218,7 @@ async function serve(serving: Serving): Promise<TurnEnd> {
     },
     state: { keepReport: state.keepReport, dropReport: logs.acknowledge },
     registrations: state.registrations,
-    found: foundRun === null ? null : followed(foundRun, watch),
+    found: foundRun === null ? null : withGpuWatch(foundRun, watch),
     acknowledgedRuns,
     logs,
     outputs,
@@ -347,7 +347,7 @@ const openOutputs = (
     signal,
   });
 
-/** Returns an empty object for a rig that is always open and does not yield to its user. */
+/** Returns the agent's `availability`; an empty object for a rig that is always open and does not yield to its user. */
 function availabilityOf(
   { hours, yieldsToUser }: AgentConfig,
   { run, gpuTroubles }: { readonly run: RunCommand; readonly gpuTroubles: GpuWatch['troubles'] },
@@ -370,7 +370,7 @@ function openTrainerKeys(
 }
 
 /** Registers an adopted run with the GPU watch, so that its processes count as this worker's own. */
-const followed = (run: Found, watch: GpuWatch): Found =>
+const withGpuWatch = (run: Found, watch: GpuWatch): Found =>
   run.kind === 'reported'
     ? run
     : { ...run, attend: listeners => watch.follow(run.origin.jobId, run.attend(listeners)) };

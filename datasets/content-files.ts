@@ -19,7 +19,7 @@ export interface ContentPart {
 
 /**
  * Stores files by their SHA-256: `<folder>/ab/<the other 62 digits>`. Complete files are read-only and never change. The name of
- * an incomplete file ends in `.part`. Any process can continue a part, but only one at a time may write to it.
+ * an incomplete file ends in `.part`. Any process can continue a part, but two processes must not write to it at the same time.
  */
 export interface ContentFiles {
   pathOf(sha256: string): string;

@@ -34,7 +34,7 @@ const clutter: ReadonlySet<string> = new Set([
 const isClutter = (name: string): boolean => clutter.has(name) || name.startsWith('._');
 
 /**
- * Finds the files of a folder; for a single file, returns that file. `start` may be a link. A link to a file inside the folder
+ * Finds the files of a folder; for a single file, returns that file. `start` can be a link. A link to a file inside the folder
  * counts as that file. Any other link is reported as a problem, so that a push never contains files from elsewhere. Rejects when
  * the folder cannot be read, or when the signal fires.
  */

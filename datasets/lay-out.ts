@@ -21,7 +21,7 @@ export interface LayOutOptions {
 
 /**
  * Recreates the folder of a dataset. Its files are hard links to the read-only contents, or copies if the file system has no hard
- * links. Trainers may add files to the folder. Rejects when the disk cannot be written, or when the signal fires.
+ * links. Trainers can add files to the folder. Rejects when the disk cannot be written, or when the signal fires.
  */
 export async function layOut({ files, contents, folder, platform, signal }: LayOutOptions): Promise<LaidOut> {
   const refused = platform === 'win32' ? files.find(({ path }) => isImpossibleOnWindows(path)) : undefined;

@@ -40,7 +40,7 @@ export async function develop(options: DevOptions, context: StartContext): Promi
   const { text, code } = await reason.promise;
   log(text);
   await stopAll(stops);
-  // Stop again, because a program that was still starting may have started in the meantime.
+  // Stop again, because a program may have started after the first stop.
   await starting;
   await stopAll(stops);
   return code;

@@ -23,7 +23,7 @@ export const panelInputs = {
   [entry]: 'renderer/install/service-worker.ts',
 };
 
-/** Names of the scripts. Files with a hash in the name are cached forever, but the service worker needs a constant name. */
+/** Returns the file name of a script. Files with a hash are cached forever, but the service worker needs a constant name. */
 export const entryFileNames = ({ name }: { readonly name: string }): string =>
   name === entry ? `${entry}.js` : 'assets/[name]-[hash].js';
 

@@ -50,6 +50,7 @@ interface Run {
   readonly url: Promise<string | null>;
 }
 
+/** Starts a server from the sources, on a free port that only this machine can reach. */
 export function startServer(deps: ServerDeps): DevServer {
   const { log } = deps;
   const ended = Promise.withResolvers<End>();

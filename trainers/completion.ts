@@ -80,8 +80,8 @@ function completion(
   afterCaret: string,
   options: Completion['options'],
 ): Completion | null {
-  const [only] = options;
-  if (only === undefined || (options.length === 1 && only.label === typedValue)) return null;
+  const [first] = options;
+  if (first === undefined || (options.length === 1 && first.label === typedValue)) return null;
   const rest = /^[\w./-]*/.exec(afterCaret)?.[0].length ?? 0;
   return { from: caret - typedValue.length, to: caret + rest, options };
 }

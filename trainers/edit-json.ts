@@ -13,6 +13,7 @@ const options = (text: string) => {
   };
 };
 
+/** Opens a valid JSON text for changes. */
 export function openJson(text: string): FormatEditor {
   const tree = parseTree(text);
   const spanOf = (at: KeyPath): Span | null => {

@@ -32,14 +32,14 @@ export function openConfigText(text: string, format: ConfigFormat): EditableText
   const { value } = parsed;
   const editor = openers[format](text);
   const literalOf = (at: KeyPath, kind: FieldKind, typed: string): string => {
-    const was = valueAt(value, at);
+    const oldValue = valueAt(value, at);
     const span = editor.spanOf(at);
-    if (kind === 'list' && (Array.isArray(was) || typed.includes(',')))
+    if (kind === 'list' && (Array.isArray(oldValue) || typed.includes(',')))
       return `[${typed
         .split(',')
         .map(each => itemOf(each.trim()))
         .join(', ')}]`;
-    const isNumber = kind !== 'text' && typeof was !== 'string' && numberLike.test(typed);
+    const isNumber = kind !== 'text' && typeof oldValue !== 'string' && numberLike.test(typed);
     return isNumber ? numberOf(typed) : editor.quote(typed, span);
   };
   return {
@@ -58,7 +58,7 @@ export function openConfigText(text: string, format: ConfigFormat): EditableText
       const span = editor.spanOf(at);
       if (typed === '' && span === null) return text;
       const literal = typed === '' ? null : literalOf(at, kind, typed);
-      const changed = literal === null ? editor.remove(at) : put(text, editor, at, literal);
+      const changed = literal === null ? editor.remove(at) : putLiteral(text, editor, at, literal);
       if (changed === null) return null;
       const reparsed = parseConfigText(changed, format);
       return reparsed.ok && differOnlyAt(at, value, reparsed.value) ? changed : null;
@@ -66,7 +66,7 @@ export function openConfigText(text: string, format: ConfigFormat): EditableText
   };
 }
 
-function put(text: string, editor: FormatEditor, at: KeyPath, literal: string): string | null {
+function putLiteral(text: string, editor: FormatEditor, at: KeyPath, literal: string): string | null {
   const span = editor.spanOf(at);
   if (span === null) return editor.insert(at, literal);
   return text.slice(0, span.start) + literal + text.slice(span.end);

@@ -57,7 +57,7 @@ function namesIn(key: string): readonly string[] | null {
   }
 }
 
-/** Returns a function that computes the path of a table. `[[a]]` starts a new element of list `a`; `[a.b]` is in the newest. */
+/** Returns a function for the path of a table. `[[a]]` starts a new element of list `a`; `[a.b]` is in the newest element. */
 function createTables(): (names: readonly string[], isInList: boolean) => KeyPath {
   const newest = new Map<string, number>();
   return (names, isInList) => {
@@ -109,6 +109,7 @@ function statementsOf(text: string): {
   return { statements, firstTable };
 }
 
+/** Opens a valid TOML text for changes. */
 export function openToml(text: string): FormatEditor {
   const { statements, firstTable } = statementsOf(text);
   const find = (at: KeyPath): Statement | undefined =>

@@ -9,12 +9,13 @@ const isOneLine = (text: string, span: Span | null): span is Span =>
   span !== null && !text.slice(span.start, span.end).includes('\n');
 
 /** Quotes a value only if YAML requires quotes, or if the previous value was quoted. */
-function quoted(value: string, was: string | null): string {
-  if (was?.startsWith("'") === true && !value.includes('\n')) return `'${value.replaceAll("'", "''")}'`;
-  if (was?.startsWith('"') === true) return JSON.stringify(value);
+function quoted(value: string, oldText: string | null): string {
+  if (oldText?.startsWith("'") === true && !value.includes('\n')) return `'${value.replaceAll("'", "''")}'`;
+  if (oldText?.startsWith('"') === true) return JSON.stringify(value);
   return stringify(value, { version: '1.1', lineWidth: 0, blockQuote: false }).trimEnd();
 }
 
+/** Opens a valid YAML text for changes. */
 export function openYaml(text: string): FormatEditor {
   const document = parseDocument(text, { version: '1.1', prettyErrors: false });
   const spanOf = (at: KeyPath): Span | null => rangeOf(document.getIn([...at], true));

@@ -43,14 +43,14 @@ export async function gather(config: TrainerConfig, trainer: Trainer, find: Find
     chars += file.text.length;
     if (chars > maxChars)
       return { ok: false, reason: `names files with more than ${maxChars} characters in total` };
-    const added = add(bundle, trainer, reference, file.text);
+    const added = addFile(bundle, trainer, reference, file.text);
     if (!added.ok) return added;
     bundle = added.bundle;
   }
   return { ok: true, bundle };
 }
 
-function add(bundle: Bundle, trainer: Trainer, reference: Reference, text: string): Gathered {
+function addFile(bundle: Bundle, trainer: Trainer, reference: Reference, text: string): Gathered {
   const { path, at } = reference;
   const role = trainer.roleOf?.(at) ?? 'file';
   if (role === 'file') return { ok: true, bundle: { ...bundle, files: { ...bundle.files, [path]: text } } };

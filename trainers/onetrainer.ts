@@ -30,7 +30,7 @@ export const onetrainer: Trainer = {
     ];
   },
   referencesIn: (document, [key]) => (key === fileKeys[0] ? conceptsIn(document, null) : []),
-  // Put the content of each file into the config, because a config may contain these lists directly.
+  // Put the content of each file into the config, because a config can contain these lists directly.
   roleOf: ([key]) => ({ key: key === fileKeys[0] ? 'concepts' : 'samples' }),
   // OneTrainer can resume only from a backup, because a save contains only the weights.
   canResumeFrom: ({ name, isFile }) => !isFile && /-backup-\d+-\d+-\d+$/.test(name),

@@ -79,9 +79,10 @@ export const isObject = (value: unknown): value is Readonly<Record<string, unkno
 export const staysBelow = (path: string): boolean =>
   !/^[/\\~]|^[a-z]:/i.test(path) && !path.split(/[/\\]/).includes('..');
 
+/** Returns a list as it is, and an empty list for any other value. */
 export const listOf = (value: unknown): readonly unknown[] => (Array.isArray(value) ? value : []);
 
-/** Returns the references at these keys of an object. A value may be a string or a list of strings. */
+/** Returns the references at these keys of an object. A value can be a string or a list of strings. */
 export function pathsAt(
   value: unknown,
   keys: readonly string[],

@@ -8,7 +8,7 @@ import type { UploadDeps } from './upload.ts';
 
 /** Uploads the files that a trainer writes. */
 export interface ArtifactUploader {
-  /** Resolves when the uploads have ended: true when nothing is left to upload, false when the agent ended first. */
+  /** Resolves when the uploads have ended: false when the agent ended first, so that a later process must continue. */
   readonly done: Promise<boolean>;
   /** Returns the checkpoints of the last scan whose current content is completely on the server. */
   stored(): readonly Output[];
@@ -21,6 +21,7 @@ export interface ArtifactUploader {
    * `stopped`: uploads only event files of TensorBoard, and retries nothing.
    */
   finish(end: UploadsEnd): void;
+  /** Ends the uploads for good, even when files are left. */
   stop(): void;
 }
 
@@ -43,8 +44,8 @@ const rescanMs = 5_000;
 const rejectedPauseMs = 60_000;
 
 /**
- * Uploads one output after the other, the most important first. Skips outputs that are still being written. Uploads do
- * not delay other calls.
+ * Starts to upload in the background: one output after the other, the most important first. Skips outputs that are still
+ * being written.
  */
 export function createArtifactUploader(deps: ArtifactUploaderDeps): ArtifactUploader {
   const { clock, root, images, startedAt, log, random } = deps;

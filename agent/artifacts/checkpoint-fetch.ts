@@ -30,7 +30,7 @@ interface CheckpointDeps extends DownloadDeps {
 /** The reason why the attempt cannot resume from the checkpoint. */
 type Flawed = { readonly flaw: string };
 
-const maxManifest = 16 * 1_048_576;
+const maxManifestBytes = 16 * 1_048_576;
 
 /**
  * Downloads the checkpoint of `resume` into the attempt's output folder. The checkpoint has a temporary name until all
@@ -107,7 +107,7 @@ async function readManifest(
   try {
     for await (const piece of answer.value.pieces()) {
       bytes += piece.length;
-      if (bytes > maxManifest) break;
+      if (bytes > maxManifestBytes) break;
       pieces.push(piece);
     }
   } catch (cause) {

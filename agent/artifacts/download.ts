@@ -20,7 +20,7 @@ export type DownloadEnd =
   | { readonly kind: 'failed'; readonly why: string }
   | { readonly kind: 'aborted' };
 
-/** The maximum number of downloads whose content does not match. */
+/** After this many downloads with unexpected content, the download fails. */
 const maxMismatches = 2;
 
 /**
@@ -128,7 +128,7 @@ async function fetchRest(
   }
 }
 
-/** Appends to a file in large batches. It writes one batch while it collects the next. */
+/** Appends to a file in large batches. Writes one batch while it collects the next. */
 interface BatchWriter {
   /** Resolves when the writer can accept more. */
   write(piece: Uint8Array): Promise<void>;

@@ -32,7 +32,10 @@ export interface OutputBook {
   scan(which: UploadScope): Promise<boolean>;
   /** Returns the path of the file with this key. */
   pathOf(key: string): string;
-  /** Returns the outputs from the last scan that can be uploaded now, the most important first. */
+  /**
+   * Returns the outputs from the last scan that can be uploaded now, the most important first. `isOver`: the trainer has
+   * ended.
+   */
   due(isOver: boolean, which: UploadScope, killedAt?: number | null): readonly Output[];
   recordEnd(output: Output, end: OutputEnd): void;
   /** Returns the checkpoints of the last scan whose current content was uploaded. */
@@ -41,7 +44,7 @@ export interface OutputBook {
   recordListing(stored: Iterable<string>): void;
   /** Returns the outputs of the last scan that the server refused for lack of storage. */
   withoutRoom(which: UploadScope): readonly Output[];
-  /** Makes these outputs due again. */
+  /** Makes the outputs that `withoutRoom` returns due again. */
   retryWithoutRoom(): void;
 }
 

@@ -50,7 +50,7 @@ export async function walkOutputs(root: string, maxEntries = defaultMaxEntries):
     if (key.data !== path) return skip(folder, `${JSON.stringify(path)} cannot be the name of an artifact`);
     if (!isFolder) {
       const stats = await lstat(join(root, path)).catch(() => null);
-      // A file that was removed in the meantime is not a flaw.
+      // The trainer may have removed the file after the folder was read. This is not a flaw.
       if (stats?.isFile()) files.set(path, { bytes: stats.size, changedAt: stats.mtimeMs });
       return;
     }
@@ -79,7 +79,7 @@ export async function walkOutputs(root: string, maxEntries = defaultMaxEntries):
 
   for (let folder = pending.shift(); folder !== undefined; folder = pending.shift()) {
     if (entries > maxEntries) skip(folder, tooMany);
-    // The trainer may have removed the folder in the meantime.
+    // The trainer may have removed the folder after its parent was read.
     else
       await read(folder).catch(() => {
         if (folder.checkpoint !== null) incomplete.add(folder.checkpoint);

@@ -38,7 +38,7 @@ const isIn = (scope: UploadScope, { name, kind }: Output): boolean =>
 const quietMs = 5_000;
 /** Minimum time between two uploads of the same file of kind `other`. Logs, for example, grow all the time. */
 const otherEveryMs = 300_000;
-/** A larger file is uploaded again less often, in proportion to its size. */
+/** A file of kind `other` that is larger than this is uploaded again less often, in proportion to its size. */
 const usualOtherBytes = 100_000_000;
 /** Delay before the retry of an output that the server had no room for. */
 const noRoomRetryMs = 300_000;

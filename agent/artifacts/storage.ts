@@ -63,12 +63,13 @@ export interface OutstandingReport {
 export interface Storage {
   /** Returns the SHA-256 of every stored file, by key. */
   list(signal: AbortSignal): Promise<Answered<ReadonlyMap<string, string>>>;
-  /** Returns null when the server has no part of this file. */
+  /** Returns how much of a file the server has; null when it has no part of the file. */
   progress(key: string, signal: AbortSignal): Promise<Answered<Progress | null>>;
+  /** Uploads a file, or one part of a file. */
   put(key: string, upload: Upload, signal: AbortSignal): Promise<Answered<unknown>>;
-  /** A report of 0 files closes the uploads of the attempt. */
+  /** Reports how much a completed attempt has still to upload. A report of 0 files closes the uploads of the attempt. */
   reportOutstanding(report: OutstandingReport, signal: AbortSignal): Promise<Answered<unknown>>;
-  /** Downloads from offset `rest.from` if the file still has this digest, else from its start. */
+  /** Downloads a file: from offset `rest.from` if the file still has the digest `rest.sha256`, else from its start. */
   get(
     key: string,
     rest: { readonly from: number; readonly sha256: string } | null,

@@ -19,7 +19,7 @@ export function createTokenRenewal(firstToken: string, renew: RenewCall) {
     const used = token;
     const answer = await call({ 'x-upload-token': used });
     if (answer.ok || !mayBeRotated(answer.failure)) return answer;
-    // Another call may have renewed the token in the meantime.
+    // Another call may have renewed the token during this call.
     if (token === used) token = (await renew(used, signal)) ?? used;
     return token === used ? answer : call({ 'x-upload-token': token });
   };

@@ -229,5 +229,6 @@ function readingOf({ path, bytes, changedAt, sha256 }: Source, handle: FileHandl
   };
 }
 
+/** Whether an error of the file system means that the file no longer exists. */
 export const isGone = (cause: unknown): boolean =>
   cause instanceof Error && 'code' in cause && (cause.code === 'ENOENT' || cause.code === 'ENOTDIR');

@@ -30,7 +30,7 @@ export type Found = FoundRun | FoundReport;
 export interface FoundReport {
   readonly kind: 'reported';
   readonly report: FinalReport;
-  /** The run that printed the attempt's output; absent when no trainer was ever started. */
+  /** The run that reportedRun the attempt's output; absent when no trainer was ever started. */
   readonly run?: FoundRun;
 }
 
@@ -53,7 +53,7 @@ const checkEveryMs = 50;
 /**
  * Returns the run or unsent report that this agent process adopts; null when there is none. Prefers a run whose guard is
  * alive, and stops all other running trainers. Removes runs without a result, but keeps their logs. The orchestrator
- * notices that the agent does not name these runs.
+ * notices that the agent's heartbeats do not name these runs.
  */
 export async function findRun(runsDir: string, deps: LaunchDeps): Promise<Found | null> {
   const runs: { readonly run: RunFolder; readonly found: Found }[] = [];
@@ -79,8 +79,8 @@ export async function findRun(runsDir: string, deps: LaunchDeps): Promise<Found 
 async function inspect(run: RunFolder, deps: LaunchDeps): Promise<Found | null> {
   const report = readReport(run);
   if (report !== null) {
-    const printed = endedRun(run, null, deps);
-    return { kind: 'reported', report, ...(printed && { run: printed }) };
+    const reportedRun = endedRun(run, null, deps);
+    return { kind: 'reported', report, ...(reportedRun && { run: reportedRun }) };
   }
   const ended = async (): Promise<FoundRun | null> => {
     const order = (await readStop(run))?.order ?? null;

@@ -25,27 +25,27 @@ import type { Held, JobOffer, PreparedJob, Rendezvous } from '../job.ts';
 export interface AttemptDeps extends RendezvousDeps {
   readonly prepare: (offer: JobOffer) => Prepared;
   readonly start: (job: PreparedJob, origin: RunOrigin, listeners: RunListeners) => Promise<Run>;
-  /** Sends a progress report once, and only while the attempt is `alive`. The next heartbeat repeats the report. */
+  /** Sends a progress report without retries, unless the attempt has ended. The next heartbeat repeats the report. */
   readonly reportProgress: (held: Held, report: StatusReportBody) => void;
   /** The current limits of the orchestrator. */
   readonly limits: () => Omit<Contact, 'sentAt'>;
   readonly log: (message: string) => void;
   readonly onLine: (line: string) => void;
-  /** Sends the output. Without it, the output stays on this machine. */
+  /** Sends the trainer's output to the orchestrator. When absent, the output stays on this machine. */
   readonly logs?: Pick<AttemptLogs, 'follow' | 'finish' | 'keepFor'>;
   readonly curve: (origin: CurveOrigin) => Curve;
   /**
-   * Fetches the checkpoint that an attempt resumes from, before it starts. Without it, every attempt starts from
-   * scratch.
+   * Fetches the checkpoint that an attempt resumes from, before its trainer starts. When absent, every attempt starts
+   * from scratch.
    */
   readonly fetchCheckpoint?: (offer: JobOffer, job: PreparedJob, signal: AbortSignal) => Promise<Fetched>;
-  /** Without it, no job with data can run. */
+  /** Fetches the datasets of a job. When absent, no job with data can run. */
   readonly fetchData?: FetchData;
-  /** Fetches the files of other jobs. Without it, no job with inputs can run. */
+  /** Fetches the files of other jobs. When absent, no job with inputs can run. */
   readonly fetchInputs?: FetchData;
-  /** Uploads the trainer's outputs. Without it, they stay on this machine. */
+  /** Uploads the trainer's outputs. When absent, the outputs stay on this machine. */
   readonly outputs?: Pick<AttemptOutputs, 'follow' | 'finish' | 'rescue' | 'hasten' | 'saved'>;
-  /** Requests a checkpoint from the trainer before it is preempted. Without it, the trainer is only stopped. */
+  /** Requests a checkpoint from the trainer before its preemption. When absent, the trainer is only stopped. */
   readonly ask?: Ask;
   readonly clock: Clock;
 }
@@ -84,6 +84,7 @@ const eventsMs = 5_000;
 /** Time in ms to upload the checkpoints of a preempted run: a part of the time that a worker has to stop. */
 const rescueMs = 15_000;
 
+/** Returns the state of an attempt that has just arrived here: no trainer, no order, no progress. */
 export const holdAttempt = (origin: Held & Partial<RunOrigin>): HeldAttempt => ({
   jobId: origin.jobId,
   attemptId: origin.attemptId,
@@ -103,6 +104,7 @@ export const holdAttempt = (origin: Held & Partial<RunOrigin>): HeldAttempt => (
   halted: new AbortController(),
 });
 
+/** Returns the origin of the run that an offer starts, without the contact. */
 export const originOf = (offer: JobOffer): Omit<RunOrigin, 'contact'> => ({
   jobId: offer.job_id,
   attemptId: offer.attempt_id,
@@ -111,7 +113,7 @@ export const originOf = (offer: JobOffer): Omit<RunOrigin, 'contact'> => ({
   ...(offer.node && { rank: offer.node.rank }),
 });
 
-/** Makes a trainer's output stay on this machine, for every worker of an attempt but the first. */
+/** Makes a trainer's output stay on this machine. Used on all workers of an attempt except the first. */
 export const withoutOutput = <D extends AttemptDeps>({ logs: _logs, outputs: _outputs, ...deps }: D) => ({
   ...deps,
   curve: () => noCurve,
@@ -344,7 +346,7 @@ interface CurveInput extends Pick<RunOrigin, 'contact'> {
   readonly outputDir?: string | null;
 }
 
-/** Takes progress from files only when it is ahead of printed progress, because files lag behind a progress bar. */
+/** Ignores progress from files unless its step is ahead of the printed one, because files lag behind a progress bar. */
 function noteFileProgress(
   held: HeldAttempt,
   fromFiles: Progress,

@@ -55,8 +55,8 @@ export function logFileOf({ attempt_id: attemptId }: JobOffer, folder: string, i
 }
 
 /**
- * Tells `trainer-actions.ts` how to send requests to the trainer. A separate file, because some trainers reject the
- * key in a config.
+ * The file that tells `trainer-actions.ts` how to send requests to the trainer. It is separate from the trainer's config,
+ * because some trainers reject unknown keys there.
  */
 export const requestsFile = 'requests.json';
 

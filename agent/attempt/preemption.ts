@@ -30,13 +30,13 @@ export function combine(earlier: Preemption | null, later: Announcement, now: nu
 
 const totalMs = ({ endsAt, startedAt }: Preemption): number => Math.max(0, endsAt - startedAt);
 
-/** The time to report the end of the attempt. */
+/** The maximum time that is reserved for the report of the attempt's end. */
 const maxReportMs = 5_000;
 const reportMs = (preemption: Preemption): number => Math.min(maxReportMs, totalMs(preemption) / 6);
 
 /**
  * Returns the latest time to stop the trainer, in ms of the monotonic clock. Stopping gets at most a third of the notice,
- * and reporting at most a sixth, so that at least half of the notice is left for saving.
+ * and reporting at most a sixth. At least half of the notice is left for saving.
  */
 export const latestStop = (preemption: Preemption, graceMs: number): number =>
   preemption.endsAt - reportMs(preemption) - Math.min(graceMs, totalMs(preemption) / 3);
@@ -44,7 +44,7 @@ export const latestStop = (preemption: Preemption, graceMs: number): number =>
 /** The minimum time from SIGTERM to SIGKILL, even when the deadline is closer. */
 const minGraceMs = 1_000;
 
-/** Returns the time for uploads in ms, if the trainer has ended now. */
+/** Returns the time for uploads in ms, if the trainer ends now. */
 export const uploadMs = (preemption: Preemption, now: number): number =>
   Math.max(0, preemption.endsAt - reportMs(preemption) - now);
 

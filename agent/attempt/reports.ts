@@ -20,8 +20,8 @@ export interface Stopping {
   /** A sentence without the full stop. */
   readonly why: string;
   /**
-   * Whether the progress shows unfinished training. Needed because a stopped trainer may exit with 0. Always true for
-   * every worker of an attempt but the first, because only the first worker has progress.
+   * Whether the progress shows unfinished training. Needed because a stopped trainer may exit with 0. Always true on
+   * workers other than the attempt's first, because only the first has progress.
    */
   readonly isHalfway: boolean;
 }

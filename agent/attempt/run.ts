@@ -18,7 +18,7 @@ import type { PreparedJob } from '../job.ts';
 export interface Run {
   /** The trainer's pid; null when the trainer ended before it could be identified. */
   readonly pid: number | null;
-  /** Resolves with the exit record; null when the guard left none. By then, all processes of the run have ended. */
+  /** Resolves when all processes of the run have ended: with the exit record, or with null when the guard left none. */
   readonly finished: Promise<ExitRecord | null>;
   /**
    * Sends SIGTERM to the trainer and all its children, and SIGKILL to the rest after the grace period. Only the first

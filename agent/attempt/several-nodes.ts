@@ -70,7 +70,7 @@ const firstRankFile = 'first-rank.pid';
  * Starts srun and waits until it ends. srun runs in a separate session, because on SIGTERM it would kill all tasks
  * immediately. When the guard stops this script, the script sends SIGINT to srun, which passes the signal to the tasks.
  * If the guard kills this script, a watcher ends srun, which kills the tasks on all nodes. Descriptors 8 and 9 are pipes
- * for the output of the first node, because the guard's descriptors may be sockets, which no other process can open.
+ * for the output of the first node. The guard's own descriptors may be sockets, which no other process can open.
  */
 const launcher = `rank=$1 first=$2 options=$3
 shift 3

@@ -30,7 +30,7 @@ export function choiceFor(
 }
 
 /** Returns the message for a config whose trainer this rig does not have. */
-export function lacking({ config }: JobOffer, { name, trainers }: RigOffer): string {
+export function missingTrainerMessage({ config }: JobOffer, { name, trainers }: RigOffer): string {
   const trainer = trainerFor(config);
   const titles = trainers.map(choice => trainerNamed(nameOfChoice(choice))?.title).join(', ');
   return `The config is for ${trainer.title}, and worker ${name} has ${titles || 'no trainer'}. The owner of the rig can add it with --trainer ${trainer.name}=...`;
@@ -39,6 +39,7 @@ export function lacking({ config }: JobOffer, { name, trainers }: RigOffer): str
 /** Trainers that need only this program. A config selects them by name, and the rig's owner can disable them. */
 export type BuiltIn = 'selftest' | 'digits';
 
+/** Returns the built-in trainer that a config names; null for any other trainer. */
 export const builtInOf = ({ trainer }: JobOffer['config']): BuiltIn | null =>
   trainer === 'selftest' || trainer === 'digits' ? trainer : null;
 

@@ -32,7 +32,7 @@ import {
   builtInOf,
   choiceFor,
   configRefusal,
-  lacking,
+  missingTrainerMessage,
   nodesRefusal,
   refusalOf,
   type RigOffer,
@@ -62,14 +62,14 @@ export type Prepared =
 
 /**
  * Writes a job's files into its own folder, and determines the command to start. The command comes only from the rig's settings.
- * The orchestrator's config is only data in a file, and keys that reach beyond the job are refused. Throws when the disk cannot be
- * written.
+ * The orchestrator's config is only data in a file, and keys that reach beyond the job are refused. Throws when the disk cannot
+ * be written.
  */
 export function prepareJob(offer: JobOffer, rig: Rig, isLogTaken: LogCheck = () => false): Prepared {
   const builtIn = builtInOf(offer.config);
   const choice = choiceFor(offer, rig);
   if (builtIn === null && choice === null)
-    return { ok: false, cause: 'rejected', message: lacking(offer, rig) };
+    return { ok: false, cause: 'rejected', message: missingTrainerMessage(offer, rig) };
   const refusal =
     nodesRefusal(builtIn, choice, rig, offer) ??
     (builtIn === null ? configRefusal(offer, rig, choice) : refusalOf(builtIn, rig));

@@ -34,7 +34,10 @@ export interface Availability {
 
 /** The interval between two checks for use of the machine by a person. */
 const checkUseEveryMs = 30_000;
-/** A single timer until the next opening is not enough, because the wall clock may be set and the machine may sleep. */
+/**
+ * The interval between two checks of the hours. A single timer until the next opening is not enough, because the wall
+ * clock may be set and the machine may sleep.
+ */
 const checkHoursEveryMs = 60_000;
 
 export function createAvailability(deps: AvailabilityDeps): Availability {

@@ -49,7 +49,7 @@ function inputOf(block: string, now: number): number | null {
   const isHere = fields.get('Class') === 'user' && fields.get('Remote') === 'no';
   if (!isHere || fields.get('State') === 'closing' || fields.get('LockedHint') === 'yes') return null;
   const type = fields.get('Type') ?? '';
-  // The desktop sets the hint after some minutes without input. Until then, the time of the last input is unknown.
+  // The desktop sets the hint after some minutes without input. While the hint is "no", the last input counts as now.
   if (graphical.includes(type) && fields.get('IdleHint') === 'no') return now;
   // IdleSinceHint is in microseconds. For a text console, it is the time of the last input even while the hint is "no".
   const since = Number(fields.get('IdleSinceHint') ?? '') / 1_000;

@@ -6,13 +6,13 @@
  */
 export interface UseFilter {
   /**
-   * Records an observation, and returns whether the machine is in use. `usedAt`: when the machine was last used; null for never. All
-   * times are in ms on one clock.
+   * Records an observation, and returns whether the machine is in use. `usedAt`: when the machine was last used; null for never.
+   * All times are in ms on one clock.
    */
   note(usedAt: number | null, now: number): boolean;
 }
 
-/** After a longer time without input, the next input starts a new period of use. */
+/** After more than this time without input, the next input starts a new period of use. */
 const recentMs = 5 * 60_000;
 const minUseMs = 60_000;
 const minUnusedMs = 10 * 60_000;

@@ -53,7 +53,7 @@ function installCommand(invocation: ServiceInvocation): Command {
         out(service.text);
         return exit(exitCodes.done);
       }
-      // If the service is already installed, it is restarted with the new options, so its process is no conflict.
+      // If the service is already installed, it is restarted with the new options, so its process is not a conflict.
       const runningPid = existsSync(service.file)
         ? null
         : await findRunningWorker(planned.folder, ownProcesses(env));

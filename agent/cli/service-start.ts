@@ -26,8 +26,9 @@ export function servicePath(env: Env, platform: NodeJS.Platform = process.platfo
 }
 
 /**
- * Returns the state folder of the service: `earlierFolder` if the worker has used only that one, else `ownFolder`. A used
- * folder contains the token from joining. With a token in the settings, an instance id also shows that a folder is used.
+ * Returns the state folder of the service: `earlierFolder` if the worker has used `earlierFolder` but not `ownFolder`,
+ * else `ownFolder`. A used folder contains the token from joining. With a token in the settings, an instance id also
+ * shows that a folder is used.
  */
 export function serviceFolder(ownFolder: string, earlierFolder: string, hasGivenToken: boolean): string {
   const files = hasGivenToken ? ['token', 'instance'] : ['token'];

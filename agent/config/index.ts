@@ -109,8 +109,8 @@ export function loadAgentConfig(fromCommandLine: Flags, env: Env): Loaded<AgentC
     return flags[name] ?? (inEnv === '' ? undefined : inEnv) ?? settings[name];
   };
   /**
-   * Adds the source of an invalid value to an error message: a variable or a key in the file. The message names the
-   * flag.
+   * Adds the source of an invalid value to an error message: an environment variable or a key in the file. The original
+   * message names only the flag.
    */
   const located = <T>(loaded: Loaded<T>, ...names: readonly string[]): Loaded<T> => {
     if (loaded.ok) return loaded;

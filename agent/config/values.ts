@@ -6,6 +6,7 @@ const uploadChoices = ['all', 'checkpoints', 'none'] as const;
 /** The outputs that the worker uploads. */
 export type UploadChoice = (typeof uploadChoices)[number];
 
+/** Parses the orchestrator's URL. Fails when it is missing or is not an http URL. */
 export function parseUrl(text: string | null): Loaded<string> {
   const remedy = 'Set --orchestrator-url http://HOST:8001 or SIMPLETUNER_ORCHESTRATOR_URL';
   if (text === null) return fail(`The orchestrator URL is missing. ${remedy}`);
@@ -48,6 +49,7 @@ export function parseLabels(input: unknown): Loaded<Readonly<Record<string, stri
   return { ok: true, value: labels };
 }
 
+/** Parses GPU indices such as `0,1`. Null when none are given, which means all GPUs. */
 export function parseGpus(input: unknown): Loaded<readonly number[] | null> {
   if (input === undefined || input === null) return { ok: true, value: null };
   const parts = typeof input === 'string' ? input.split(',').map(part => part.trim()) : [];
@@ -58,6 +60,7 @@ export function parseGpus(input: unknown): Loaded<readonly number[] | null> {
   );
 }
 
+/** Parses the outputs to upload; `all` when no text is given. */
 export function parseUpload(text: string | null): Loaded<UploadChoice> {
   const choice = uploadChoices.find(each => each === (text ?? 'all'));
   if (choice !== undefined) return { ok: true, value: choice };
@@ -89,6 +92,7 @@ export function parseAllowedKeys(input: unknown): Loaded<readonly string[]> {
   );
 }
 
+/** Checks a host name or an IP address without a port. Null when none is given. */
 export function parseNodeAddress(text: string | null): Loaded<string | null> {
   if (text === null || NodeAddress.safeParse(text).success) return { ok: true, value: text };
   return fail(
@@ -96,5 +100,6 @@ export function parseNodeAddress(text: string | null): Loaded<string | null> {
   );
 }
 
+/** Whether a setting is on: true, or one of the texts `true`, `1` and `yes`. */
 export const isTrue = (value: unknown): boolean =>
   value === true || (typeof value === 'string' && /^(true|1|yes)$/i.test(value));

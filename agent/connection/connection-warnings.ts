@@ -130,7 +130,7 @@ function explainProblem(status: number, detail: string, url: string): string {
 }
 
 function explainUnreachable(cause: unknown, url: string): string {
-  const { code, message } = innermost(cause);
+  const { code, message } = innermostCause(cause);
   if (code === 'ECONNREFUSED') {
     return (
       `Connection refused: nothing listens on ${url}. Check the address and port. If the orchestrator is on another machine, ` +
@@ -201,13 +201,13 @@ function explainCertificate(code: string, message: string, url: string): string 
 const printable = (text: string): string => text.replaceAll(/[^\x20-\x7e]/g, '?').slice(0, 300);
 
 /** Returns the innermost cause, because fetch wraps the real error several times. */
-function innermost(cause: unknown): { readonly code: string; readonly message: string } {
+function innermostCause(cause: unknown): { readonly code: string; readonly message: string } {
   let inner: unknown = cause;
   for (let depth = 0; depth < 8 && inner instanceof Error && inner.cause !== undefined; depth += 1)
     inner = inner.cause;
   if (!(inner instanceof Error)) return { code: '', message: String(inner) };
   // The connection failed for several addresses, usually for the same reason, so the first error is enough.
-  if (inner instanceof AggregateError && inner.errors.length > 0) return innermost(inner.errors[0]);
+  if (inner instanceof AggregateError && inner.errors.length > 0) return innermostCause(inner.errors[0]);
   const code = 'code' in inner && typeof inner.code === 'string' ? inner.code : inner.name;
   return { code, message: namesOf(inner) ?? inner.message };
 }

@@ -27,7 +27,7 @@ export const fetchBy =
 
 function headersOf(body: string | StreamBody | undefined): Readonly<Record<string, string>> {
   if (body === undefined) return {};
-  // Node sends no length with the body of a DELETE, and the server would read the body as another request.
+  // Node sends no length with the body of a DELETE, so the server would read the body as another request.
   if (typeof body === 'string') return { 'content-length': String(Buffer.byteLength(body)) };
   return { 'content-length': String(body.bytes), expect: '100-continue' };
 }

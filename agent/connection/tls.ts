@@ -42,7 +42,10 @@ export function openSecureFetch(serverCheck: ServerCheck): Send {
       // The callback ignores the socket when there is an error.
       callback?.(cause, socket);
     };
-    const timer = setTimeout(() => fail(coded('ETIMEDOUT', 'the connection took too long')), connectWithinMs);
+    const timer = setTimeout(
+      () => fail(errorWithCode('ETIMEDOUT', 'the connection took too long')),
+      connectWithinMs,
+    );
     socket.once('error', fail);
     socket.once('secureConnect', () => {
       const refusal = refusalOf(socket);
@@ -88,15 +91,16 @@ function checksOf(serverCheck: ServerCheck): Checks {
  */
 function refusalByPin(socket: TLSSocket, pins: readonly Pin[]): Error | null {
   const certificate = socket.getPeerX509Certificate();
-  if (certificate === undefined) return coded('ERR_PIN_MISMATCH', 'it presented no key');
+  if (certificate === undefined) return errorWithCode('ERR_PIN_MISMATCH', 'it presented no key');
   const presented = pinOf(certificate);
-  if (!pins.includes(presented)) return coded('ERR_PIN_MISMATCH', `it presented ${presented}`);
+  if (!pins.includes(presented)) return errorWithCode('ERR_PIN_MISMATCH', `it presented ${presented}`);
   const now = Date.now();
-  if (now > certificate.validToDate.getTime()) return coded('CERT_HAS_EXPIRED', 'certificate has expired');
+  if (now > certificate.validToDate.getTime())
+    return errorWithCode('CERT_HAS_EXPIRED', 'certificate has expired');
   if (now < certificate.validFromDate.getTime())
-    return coded('CERT_NOT_YET_VALID', 'certificate is not yet valid');
+    return errorWithCode('CERT_NOT_YET_VALID', 'certificate is not yet valid');
   return null;
 }
 
 /** Creates an error with a code like Node's TLS errors, so that the user sees the same messages for both. */
-const coded = (code: string, message: string): Error => Object.assign(new Error(message), { code });
+const errorWithCode = (code: string, message: string): Error => Object.assign(new Error(message), { code });

@@ -12,8 +12,8 @@ export const dataFolderOf = (jobFolder: string): string => join(jobFolder, 'data
 export const inputsFolderOf = (jobFolder: string): string => join(jobFolder, 'inputs');
 
 /**
- * Returns the name of the job's folder in the work folder. Workers that train a job together may share a work folder, so all but the
- * first add their rank. No id contains a dot.
+ * Returns the name of the job's folder in the work folder. Workers that train a job together may share a work folder, so all but
+ * the first add their rank. No id contains a dot.
  */
 export const folderNameOf = ({ job_id: jobId, node }: Pick<JobOffer, 'job_id' | 'node'>): string =>
   node === undefined || node.rank === 0 ? jobId : `${jobId}.node-${node.rank}`;
@@ -25,9 +25,9 @@ const jobOfFolder = (name: string): string => name.replace(/\..*$/, '');
 export const cacheFolderOf = (workDir: string): string => join(workDir, '.data-cache');
 
 /**
- * Marks the data folder of a job, and removes the marked data folders of other jobs. No other job needs its data, because
- * one job runs at a time, and its links would keep files on the disk that the cache has deleted. Folders without a mark
- * stay, because they may belong to the user.
+ * Marks the data folder of a job, and removes the marked data folders of other jobs. Those jobs do not need their data
+ * now, because one job runs at a time. Links in their folders would keep files on the disk that the cache has deleted.
+ * Folders without a mark stay, because they may belong to the user.
  */
 export const claimData = (workDir: string, job: string): Promise<void> =>
   claim(workDir, job, { marks: 'jobs', folderOf: dataFolderOf });
@@ -75,8 +75,8 @@ export function withDataPaths(bundle: Bundle, dataTargets: readonly DataTarget[]
   if (trainer.name === 'command')
     return {
       ...bundle,
-      config: valuesReplaced(bundle.config, newPaths),
-      dataloader: replaced(bundle.dataloader, newPaths),
+      config: replacePathsIn(bundle.config, newPaths),
+      dataloader: replacePaths(bundle.dataloader, newPaths),
     };
   const models = trainer
     .references(bundle.config)
@@ -93,18 +93,18 @@ export function withDataPaths(bundle: Bundle, dataTargets: readonly DataTarget[]
  * Replaces each text that equals one of these paths, because in the config of an unknown program any text may be a
  * path.
  */
-function replaced(value: unknown, paths: ReadonlyMap<string, string>): unknown {
+function replacePaths(value: unknown, paths: ReadonlyMap<string, string>): unknown {
   if (typeof value === 'string') return paths.get(value) ?? value;
-  if (Array.isArray(value)) return value.map(each => replaced(each, paths));
+  if (Array.isArray(value)) return value.map(each => replacePaths(each, paths));
   if (typeof value !== 'object' || value === null) return value;
-  return valuesReplaced(value, paths);
+  return replacePathsIn(value, paths);
 }
 
-const valuesReplaced = (
+const replacePathsIn = (
   value: object,
   paths: ReadonlyMap<string, string>,
 ): Readonly<Record<string, unknown>> =>
-  Object.fromEntries(Object.entries(value).map(([key, each]) => [key, replaced(each, paths)]));
+  Object.fromEntries(Object.entries(value).map(([key, each]) => [key, replacePaths(each, paths)]));
 
 /** Copies a bundle, and replaces the placeholder of each input by the path of the fetched file or folder. */
 export function withInputs<B extends Bundle>(

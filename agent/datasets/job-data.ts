@@ -109,7 +109,7 @@ const sourceOf = (storage: Storage): ContentSource => ({
 });
 
 /** The maximum size of a manifest in bytes. The orchestrator accepts no larger manifest. */
-const maxManifest = 256 * 1_048_576;
+const maxManifestBytes = 256 * 1_048_576;
 const maxWrongHashes = 2;
 
 type Manifest = readonly DatasetFile[] | string;
@@ -151,7 +151,7 @@ async function textOf(pieces: AsyncIterable<Uint8Array>): Promise<string | null>
   try {
     for await (const piece of pieces) {
       bytes += piece.length;
-      if (bytes > maxManifest) return '';
+      if (bytes > maxManifestBytes) return '';
       received.push(piece);
     }
   } catch {

@@ -47,6 +47,7 @@ export type Owner =
 
 const maxAncestors = 100;
 
+/** Determines the owner of a process on a GPU, from the process and its ancestors. */
 export function ownerOf(pid: number, table: ProcessTable, { live, ended }: OwnRuns): Owner {
   const facts = table(pid);
   // In a container, the driver reports pids of the host, which are unknown here. Assume that they belong to a current run.

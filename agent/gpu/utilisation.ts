@@ -29,7 +29,7 @@ const cardFields = ['uuid', 'ecc.errors.uncorrected.volatile.total', 'power.limi
 const [uuidAt, errorsAt, limitAt] = [5, 6, 7];
 
 /**
- * Queries the figures of the GPUs of `report`, for heartbeats. GPUs of other vendors than NVIDIA and AMD report none.
+ * Queries the figures of the GPUs of `report`, for heartbeats. Returns none for GPUs that are not from NVIDIA or AMD.
  * Resolves within 10 s. After the problem `probe_timeout`, the caller should query less often: if the driver hangs, each
  * query leaves a process that cannot be killed.
  */

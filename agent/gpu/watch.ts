@@ -26,7 +26,7 @@ export interface GpuWatchDeps {
 
 /** Tracks the troubles of this worker's GPUs. */
 export interface GpuWatch {
-  /** Returns the troubles that the last probe of each kind found. */
+  /** Returns the troubles from the worker's start, from the last GPU list, and from the last check of the processes. */
   troubles(): readonly KnownTrouble[];
   /** Records the GPU list of a probe that was made for metrics. */
   noteCards(cards: Cards): void;

@@ -127,6 +127,7 @@ export function writeTask(run: RunFolder, task: Task): void {
   writeWhole(fileOf(run, 'task'), JSON.stringify(task));
 }
 
+/** Returns null when the task is missing or invalid. */
 export function readTask(run: RunFolder): Task | null {
   const fields = readFields(fileOf(run, 'task'));
   const jobId = JobId.safeParse(fields?.['jobId']);
@@ -177,22 +178,26 @@ export function readGuard(run: RunFolder): ProcessRef | 'called_off' | null {
 export const writeTrainer = (run: RunFolder, trainer: ProcessRef): void =>
   writeWhole(fileOf(run, 'trainer'), JSON.stringify(trainer));
 
+/** Returns null when the guard has not recorded its trainer yet. */
 export const readTrainer = (run: RunFolder): ProcessRef | null => refOf(readFields(fileOf(run, 'trainer')));
 
 export const writePlaces = (run: RunFolder, places: LogPlaces): void =>
   showWhole(fileOf(run, 'log'), JSON.stringify(places));
 
+/** Returns null when the log has no output yet. */
 export function readPlaces(run: RunFolder): LogPlaces | null {
   const { current, previous } = readFields(fileOf(run, 'log')) ?? {};
   if (typeof current !== 'number') return null;
   return { current, previous: typeof previous === 'number' ? previous : null };
 }
 
+/** Writes the stop order, into the reserved space if the disk is full. Throws when that fails, too. */
 export function writeStop(run: RunFolder, stop: StopOrder): void {
   const text = JSON.stringify(stop);
   writeOrUseReserve(run, 'stop', () => showWhole(fileOf(run, 'stop'), text), text);
 }
 
+/** Returns null when there is no stop order. */
 export async function readStop(run: RunFolder): Promise<StopOrder | null> {
   const { order, graceMs } = (await readFieldsSoon(fileOf(run, 'stop'))) ?? {};
   return isOrder(order) && isCount(graceMs) ? { order, graceMs } : null;
@@ -216,6 +221,7 @@ export function writeContact(run: RunFolder, contact: Contact): void {
 
 const contactBytes = 200;
 
+/** Returns null when no contact is recorded, or when the file is half written. */
 export const readContact = async (run: RunFolder): Promise<Contact | null> =>
   contactOf(await readFieldsSoon(fileOf(run, 'contact')));
 
@@ -256,6 +262,7 @@ export function writeOrUseReserve(
   }
 }
 
+/** Writes the exit record, into the reserved space if the disk is full. Throws when that fails, too. */
 export function writeExit(run: RunFolder, exit: ExitRecord): void {
   const text = JSON.stringify(exit);
   writeOrUseReserve(run, 'exit', () => writeWhole(fileOf(run, 'exit'), text), text);
@@ -294,6 +301,7 @@ export function acknowledgedAt(run: RunFolder): number | null {
 /** Whether the run's trainer has printed anything. */
 export const hasLog = (run: RunFolder): boolean => readTask(run) !== null && readPlaces(run) !== null;
 
+/** Returns null when the run has no exit record yet. */
 export function readExit(run: RunFolder): ExitRecord | null {
   const { code, signal, stopped, startError, tail } = readFields(fileOf(run, 'exit')) ?? {};
   if (typeof tail !== 'string') return null;

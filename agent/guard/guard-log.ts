@@ -140,8 +140,8 @@ export function createGuardOutput(log: GuardLog, clock: Clock): GuardOutput {
           if (rest.length > 0) cancelTimer = clock.after(lineTimeoutMs, () => void flush());
         }
       } catch {
-        // At the end of a run, the guard closes the stream even if another process still has the pipe open. The lines that
-        // were read until then are kept.
+        // At the end of a run, the guard closes the stream even if another process still has the pipe open. Keep the lines
+        // that were read before.
       }
       cancelTimer();
       await flush();

@@ -21,7 +21,7 @@ export interface LogDisk {
 export const firstLine = (file: string): string =>
   `[trainyard: this goes on from ${basename(file)}.1; what was before that is not kept]`;
 
-/** The files rotate at the next line break. If it is further away than this, in bytes, the files share the line. */
+/** The files rotate at the next line break. If that is more than this many bytes away, the line is split. */
 const maxLine = 64 * 1024;
 
 export function createLogDisk({ file, maxBytes, onPlaces }: LogDiskDeps): LogDisk {

@@ -178,8 +178,8 @@ const createLogCheck =
     );
 
 /**
- * Returns null when the run has no readable task, because then no trainer was started. Also returns null for a worker that
- * is not the first worker of its attempt, because its log stays on this machine.
+ * Starts to send the log of an attempt. Returns null when the run has no readable task, because then no trainer was
+ * started. Also returns null on a worker that is not the first of its attempt, because its log stays on this machine.
  */
 function shipperOf(
   attemptId: AttemptId,

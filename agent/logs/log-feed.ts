@@ -117,7 +117,7 @@ async function createText(
   for (let at = Math.max(0, offset - contextBytes); at < offset; ) {
     const { from, bytes } = await log.read(at, offset - at);
     if (bytes.length === 0 || from >= offset) break;
-    // Output before a gap is no context for the output after it.
+    // Output before a gap is not the context of the output after the gap.
     if (from > at) before.length = 0;
     const part = Buffer.from(bytes.subarray(0, offset - from));
     before.push(part);

@@ -33,7 +33,7 @@ export interface LogFoldDeps {
   readonly pieces: LogPieces;
   /** Returns the secret values, each in `latin1`. */
   readonly knownSecrets: () => readonly string[];
-  /** The marker line that the guard's log has inserted. It is left out. */
+  /** The marker line that the guard's log has inserted. The fold drops this line. */
   readonly ownLine: string;
 }
 

@@ -15,7 +15,7 @@ const maxReturns = 1024;
 
 /**
  * Yields the complete lines. Carriage returns at the end of the data may belong to a line break. So their line counts as
- * complete only after the next byte, or if `isOver`.
+ * complete only after the next byte, or if no more data follows (`isOver`).
  */
 export function* linesIn(data: Uint8Array, isOver: boolean): Generator<LogLine> {
   let from = 0;

@@ -17,7 +17,7 @@ export interface CurveDeps {
   readonly random: () => number;
   /** Queries the current GPU metrics. The query may be slow, and may never resolve. */
   readonly gpuFigures: () => Promise<MetricPoint['values']>;
-  /** Reads the metrics files below an output folder. Without it, no metrics files are read. */
+  /** Reads the metrics files below an output folder. When absent, no metrics files are read. */
   readonly files?: {
     readonly open: (outputDir: string) => MetricsFiles;
     /** ms since 1970. */

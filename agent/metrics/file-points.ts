@@ -45,7 +45,7 @@ function createPrecedence(): Precedence {
   return {
     printed(point) {
       const { step } = point;
-      const rest = only(
+      const rest = pickKeys(
         point,
         key => !owned.has(key) && (step === undefined || step > (lateUpTo.get(key) ?? -1)),
       );
@@ -66,13 +66,13 @@ function createPrecedence(): Precedence {
         for (const oldest of steps) if (steps.size > maxSentSteps) steps.delete(oldest);
       }
     },
-    live: point => only(point, key => !sentSteps.get(key)?.has(point.step ?? -1)),
+    live: point => pickKeys(point, key => !sentSteps.get(key)?.has(point.step ?? -1)),
     late(point) {
       const { step = 0 } = point;
-      const notOwned = only(point, key => !owned.has(key));
+      const notOwned = pickKeys(point, key => !owned.has(key));
       const isBeyond = (key: string): boolean => step > (highest.get(key) ?? -1);
-      const fresh = notOwned && only(notOwned, isBeyond);
-      const repeated = notOwned && only(notOwned, key => !isBeyond(key));
+      const fresh = notOwned && pickKeys(notOwned, isBeyond);
+      const repeated = notOwned && pickKeys(notOwned, key => !isBeyond(key));
       for (const key of notOwned === null ? [] : keysOf(notOwned))
         lateUpTo.set(key, Math.max(step, lateUpTo.get(key) ?? -1));
       if (fresh !== null) recordStep(fresh);
@@ -82,7 +82,7 @@ function createPrecedence(): Precedence {
 }
 
 /** Keeps the keys of a point that `isWanted` accepts; null when none is left. */
-function only(point: BarePoint, isWanted: (key: string) => boolean): BarePoint | null {
+function pickKeys(point: BarePoint, isWanted: (key: string) => boolean): BarePoint | null {
   const values = Object.entries(point.values).filter(([key]) => isWanted(key));
   const epoch = point.epoch !== undefined && isWanted(epochKey) ? point.epoch : undefined;
   if (values.length === 0 && epoch === undefined) return null;
@@ -138,7 +138,7 @@ export function createFilePointList(maxPoints: number): FilePointList {
     record({ live, late }, printed) {
       for (const point of live) {
         const keys = precedence.own(point);
-        if (keys.size > 0) for (const list of printed) list.change(each => without(each, keys));
+        if (keys.size > 0) for (const list of printed) list.change(each => omitKeys(each, keys));
       }
       const corrections = new Map<number | undefined, BarePoint>();
       for (const point of late) {
@@ -147,7 +147,7 @@ export function createFilePointList(maxPoints: number): FilePointList {
         add(fresh);
       }
       if (corrections.size > 0)
-        for (const list of printed) list.change(each => corrected(each, corrections.get(each.step)));
+        for (const list of printed) list.change(each => correctPoint(each, corrections.get(each.step)));
       for (const point of live) add(precedence.live(point));
     },
     skipTo(step) {
@@ -193,13 +193,13 @@ function addFilePoint(filePoints: PointList, point: BarePoint): void {
   if (!isMerged) filePoints.add(point);
 }
 
-const without = (point: BarePoint, keys: ReadonlySet<string>): BarePoint | null =>
+const omitKeys = (point: BarePoint, keys: ReadonlySet<string>): BarePoint | null =>
   Object.keys(point.values).some(key => keys.has(key)) || keys.has('epoch')
-    ? only(point, key => !keys.has(key))
+    ? pickKeys(point, key => !keys.has(key))
     : point;
 
 /** Replaces the printed values of a point by the values of a file for the same step. */
-function corrected(point: BarePoint, fromFile: BarePoint | undefined): BarePoint {
+function correctPoint(point: BarePoint, fromFile: BarePoint | undefined): BarePoint {
   if (fromFile === undefined) return point;
   const values = Object.entries(fromFile.values).filter(([key]) => Object.hasOwn(point.values, key));
   return { ...point, values: { ...point.values, ...Object.fromEntries(values) } };

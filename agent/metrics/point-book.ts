@@ -39,7 +39,7 @@ export interface PointBook {
   taken(next: number): boolean;
 }
 
-/** Maximum number of unsent points. At a point a second, they cover more than an hour without contact. */
+/** Maximum number of unsent points. At one point per second, they cover more than an hour without contact. */
 const maxWaiting = 4_096;
 /** Maximum number of new points between two batches. If a trainer logs faster, points are merged. */
 const maxFresh = 128;

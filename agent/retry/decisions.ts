@@ -59,9 +59,9 @@ const row = (...[register, join, report, metrics, log, upload, list, download]: 
  *
  * Columns differ on purpose:
  * - Only a refusal by the orchestrator itself ends a registration, a join, a log or an upload. A proxy may refuse for a
- *   temporary reason. Reports and metrics stop at both, because the server does not depend on them.
- * - A 401 to a worker token may follow a rotation, so calls are repeated until the token file has the new token. A 401
- *   to an upload token means that its attempt is over.
+ *   temporary reason. Any refusal ends a report or metrics, because the server does not depend on them.
+ * - A 401 to a worker token may follow a rotation. Calls are repeated until the token file has the new token. A 401 to an
+ *   upload token means that its attempt is over.
  * - A full disk (507) or a size limit (413) stops the upload of one file. Calls without a file wait for free space.
  * - A 409 is a conflict with another machine (register), an attempt that was taken over (report, metrics, log), or a
  *   wrong offset (upload), which the next call corrects.

@@ -10,7 +10,7 @@ interface BackoffRule {
   readonly firstMs: number;
   readonly maxMs: number;
   /**
-   * Adds full jitter, so that the workers of a fleet do not reconnect at the same time. Without it, the delays are exact.
+   * Adds full jitter, so that the workers of a fleet do not reconnect at the same time. When absent, the delays are exact.
    */
   readonly random?: () => number;
 }

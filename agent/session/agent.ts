@@ -44,30 +44,30 @@ export interface AgentDeps {
     SlotDeps,
     'prepare' | 'fetchCheckpoint' | 'fetchData' | 'fetchInputs' | 'reachable' | 'start' | 'onLine'
   >;
-  /** Sends the output of trainers. Without it, the output stays on this machine. */
+  /** Sends the output of trainers to the orchestrator. When absent, the output stays on this machine. */
   readonly logs?: Pick<AttemptLogs, 'follow' | 'finish' | 'keepFor' | 'leave'>;
-  /** Requests a checkpoint or samples from the trainer. Without it, the agent ignores such requests. */
+  /** Requests a checkpoint or samples from the trainer. When absent, the agent ignores such requests. */
   readonly ask?: Ask;
-  /** Uploads the files that trainers write. Without it, they stay on this machine. */
+  /** Uploads the files that trainers write. When absent, the files stay on this machine. */
   readonly outputs?: Pick<
     AttemptOutputs,
     'follow' | 'finish' | 'rescue' | 'leave' | 'hasten' | 'saved' | 'saveMs'
   >;
   /** GPU metrics for the next heartbeat. */
   readonly telemetry: () => Telemetry;
-  /** Dataset versions on this machine, most recently used first. Without it, the agent reports none. */
+  /** Returns the dataset versions on this machine, most recently used first. When absent, the agent reports none. */
   readonly datasets?: () => readonly string[];
-  /** Reports the config keys of trainers. Without it, the agent reports none. */
+  /** Reports the config keys of trainers. When absent, the agent reports none. */
   readonly trainerKeys?: ReportTrainerKeys;
   /** GPU metrics for the curves of the running job. */
   readonly gpuFigures: CurveDeps['gpuFigures'];
-  /** Reads the metrics files that trainers write. Without it, the agent reads none. */
+  /** Reads the metrics files that trainers write. When absent, the agent reads none. */
   readonly files?: CurveDeps['files'];
-  /** Replaces this program when the orchestrator asks. Without it, the agent ignores such orders. */
+  /** Replaces this program when the orchestrator orders an update. When absent, the agent ignores such orders. */
   readonly update?: (order: UpdateOrder) => void;
   /** Called when the agent is registered and its stream is open. */
   readonly onConnected?: () => void;
-  /** When the rig takes jobs. Without it, the rig always takes jobs. */
+  /** Decides when the rig takes jobs. When absent, the rig always takes jobs. */
   readonly availability?: Availability;
   readonly random: () => number;
   readonly log: (message: string) => void;

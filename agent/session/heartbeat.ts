@@ -57,7 +57,7 @@ export interface BeatDeps {
   readonly token: Pick<TokenHolder, 'reload' | 'file'>;
   /** Fires when the worker stops registering, and only sends the remaining reports and files. */
   readonly over: AbortSignal;
-  /** Without it, the worker ignores orders to update its program. */
+  /** Starts an update of this program. When absent, the worker ignores such orders. */
   readonly update?: (order: UpdateOrder) => void;
   readonly log: (message: string) => void;
 }
@@ -85,6 +85,7 @@ export async function reportChanges(deps: BeatDeps): Promise<void> {
 /** The maximum number of datasets in a registration or a heartbeat. */
 const maxDatasets = 100;
 
+/** Returns the most recently used datasets, at most as many as a registration or a heartbeat can list. */
 export const namedDatasets = (datasets: readonly string[]): string[] => datasets.slice(0, maxDatasets);
 
 /** Returns the datasets to send; null when the orchestrator already knows them. */

@@ -80,7 +80,7 @@ export function createJoining({ givenToken, ownTokens, join, log, over }: Joinin
     if (toJoin === null) token = joined?.token ?? value;
   };
   /** Uses the new token, unless another token was given during the exchange. The token given last counts. */
-  const use = (ownToken: OwnToken, joinToken: string): Ready => {
+  const useOwnToken = (ownToken: OwnToken, joinToken: string): Ready => {
     if (toJoin === joinToken) applyToken(ownToken.token);
     return { kind: 'ready' };
   };
@@ -102,7 +102,7 @@ export function createJoining({ givenToken, ownTokens, join, log, over }: Joinin
     const answer = await join(joinToken, sha256(ownToken.token), over);
     if (answer.kind !== 'joined') return answer;
     conclude(answer, ownToken);
-    return use(ownToken, joinToken);
+    return useOwnToken(ownToken, joinToken);
   };
   const conclude = ({ name, workerId }: Extract<Joined, { kind: 'joined' }>, ownToken: OwnToken): void => {
     try {

@@ -34,7 +34,7 @@ export interface SessionDeps {
   readonly introduction: RegistrationBody;
   readonly telemetry: () => Telemetry;
   readonly datasets?: () => readonly string[];
-  /** Without it, the worker does not report trainer keys. */
+  /** Reports the config keys of trainers. When absent, the worker reports none. */
   readonly trainerKeys?: ReportTrainerKeys;
   readonly random: () => number;
   readonly log: (message: string) => void;
@@ -42,9 +42,9 @@ export interface SessionDeps {
   readonly slot: JobSlot;
   readonly closing: Pick<Closing, 'reported' | 'notice' | 'allocate'>;
   readonly troubles: ConnectionWarnings;
-  /** Without it, the worker ignores requests for its trainer. */
+  /** Passes a request to the trainer. When absent, the worker ignores such requests. */
   readonly ask?: Ask;
-  /** Without it, the worker ignores orders to update its program. */
+  /** Starts an update of this program. When absent, the worker ignores such orders. */
   readonly update?: (order: UpdateOrder) => void;
   /** Called when the agent is registered and its stream is open. */
   readonly onConnected?: () => void;

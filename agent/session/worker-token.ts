@@ -31,6 +31,7 @@ export type Ready =
   | { readonly kind: 'refused'; readonly message: string }
   | { readonly kind: 'aborted' };
 
+/** Reads the token. Fails when it cannot be read. A later failure to reload keeps the earlier token. */
 export function openToken(source: TokenSource): Loaded<GivenToken> {
   const first = readToken(source);
   if (!first.ok) return first;

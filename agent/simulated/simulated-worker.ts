@@ -204,6 +204,7 @@ interface Unreachable {
   readonly failure: { readonly kind: 'unreachable'; readonly cause: unknown };
 }
 
+/** Wraps the API and the command stream in a network that can be cut. */
 export function breakable(api: ApiClient, followStream: FollowStream): BreakableNetwork {
   let connection = new AbortController();
   const unreachable = (): Unreachable => ({

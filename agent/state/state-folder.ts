@@ -93,7 +93,7 @@ export interface Registrations {
   record(): void;
 }
 
-/** Survives restarts of the agent: `file` exists once an orchestrator has accepted this worker. @internal */
+/** Opens the record in `file`, which exists once an orchestrator has accepted this worker. Survives restarts. @internal */
 export function openRegistrations(file: string): Registrations {
   let hasAny = existsSync(file);
   return {

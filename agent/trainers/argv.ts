@@ -93,7 +93,7 @@ function checkWords(argv: readonly string[]): SplitCommand {
 }
 
 /**
- * Whether a character separates words. A line break would separate commands in a shell, so it counts as white space only
+ * Whether a character separates words. In a shell, a line break would separate commands. So it counts as white space only
  * before the first word and after the last (`isAround`).
  */
 function isSeparator(char: string, isAround: boolean): boolean {

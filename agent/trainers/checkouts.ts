@@ -15,8 +15,8 @@ import {
 export const onetrainerPipe = 'onetrainer-commands';
 
 /**
- * OneTrainer writes backups into its workspace, and can continue from the newest backup. Prefers the script for remote
- * training, because only that script reads commands from another process.
+ * Prepares the start of OneTrainer, which can continue from the newest backup in its workspace. Prefers the script for
+ * remote training, because only that script reads commands from another process.
  */
 export function onetrainerLaunch(input: LaunchInput): Launch {
   const { folder, checkout, python } = input;
@@ -43,7 +43,10 @@ function configFor({ config, folder, outputDir, resumeFrom }: LaunchInput): Trai
   };
 }
 
-/** ai-toolkit writes into a folder with the name of the run, and continues from the newest weights in that folder. */
+/**
+ * Prepares the start of ai-toolkit, which writes into a folder with the name of the run. It continues from the newest
+ * weights in that folder without an option.
+ */
 export function aiToolkitLaunch({ config, folder, outputDir, checkout, python }: LaunchInput): Launch {
   const path = join(folder, 'config.json');
   return {
@@ -70,8 +73,8 @@ function withOutput(config: TrainerConfig, outputDir: string): TrainerConfig {
 }
 
 /**
- * Scripts of Diffusers read arguments; a copy of the config is written for people. Most scripts can continue from the
- * newest `checkpoint-N`.
+ * Prepares the start of a Diffusers script. The script reads only arguments; the config file is a copy for people. Most
+ * scripts can continue from the newest `checkpoint-N`.
  */
 export function diffusersLaunch(input: LaunchInput): Launch {
   const { config, folder, outputDir, resumeFrom, checkout, python } = input;
@@ -105,7 +108,7 @@ export function diffusersLaunch(input: LaunchInput): Launch {
  * Keys that the worker sets or removes: keys for folders, keys that start other programs, and keys that are not options
  * of the script.
  */
-const replaced: ReadonlySet<string> = new Set([
+const droppedKeys: ReadonlySet<string> = new Set([
   'output_dir',
   'logging_dir',
   'output_config',
@@ -114,8 +117,8 @@ const replaced: ReadonlySet<string> = new Set([
 ]);
 
 /**
- * sd-scripts read TOML, and can continue only from a folder with the whole state, which `save_state` writes with each
- * checkpoint.
+ * Prepares the start of a script of sd-scripts, which reads TOML. The script can continue only from a folder with the
+ * whole state, which `save_state` writes with each checkpoint.
  */
 export function kohyaLaunch({
   config,
@@ -129,7 +132,7 @@ export function kohyaLaunch({
 }: LaunchInput): Launch {
   const path = join(folder, 'config.toml');
   const settings = {
-    ...flattened(config),
+    ...flattenSections(config),
     output_dir: outputDir,
     logging_dir: join(outputDir, 'logs'),
     ...(resumeFrom !== '' && { resume: resumeFrom }),
@@ -150,13 +153,13 @@ export function kohyaLaunch({
 }
 
 /** Merges the keys of all sections, as the script does. */
-function flattened(config: TrainerConfig): TrainerConfig {
+function flattenSections(config: TrainerConfig): TrainerConfig {
   const settings: Record<string, unknown> = {};
   for (const [key, value] of Object.entries(config)) {
     if (typeof value === 'object' && value !== null && !Array.isArray(value)) Object.assign(settings, value);
     else settings[key] = value;
   }
   return Object.fromEntries(
-    Object.entries(settings).filter(([key]) => !replaced.has(key) && !key.startsWith('$')),
+    Object.entries(settings).filter(([key]) => !droppedKeys.has(key) && !key.startsWith('$')),
   );
 }

@@ -24,7 +24,7 @@ export type Requested =
 
 const counters = { save: 'manual_checkpoint', sample: 'manual_validation' } as const;
 
-/** At every step, SimpleTuner compares the numbers in its file with those it has read before. */
+/** Increments a counter in SimpleTuner's file. SimpleTuner reads the file at every step, and acts on a new count. */
 async function askSimpletuner({ kind, folder }: TrainerRequest): Promise<Requested> {
   const file = join(folder, simpletunerRequests);
   const counts = readFields(file);

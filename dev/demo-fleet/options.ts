@@ -29,7 +29,7 @@ export const addFleetOptions = (command: Command): Command =>
     .option('--keep', 'keep the workers at the end, as offline')
     .option('-v, --verbose', 'print the messages of each worker');
 
-/** Ends the command when the options contradict each other. */
+/** Reads the options of the demo. Ends the command when they contradict each other. */
 export function readOptions(flags: Remote['flags']): FleetOptions {
   const count = (name: string): number => numberOf(flags, name) ?? 0;
   const shape = { workers: count('workers'), ephemeral: count('ephemeral'), flaky: count('flaky') };

@@ -39,6 +39,7 @@ export interface TrainingSettings {
 
 const warmUpShare = 0.05;
 
+/** Plans a training at random. Uses the number of steps in the job's config, if the config contains a valid one. */
 export function planTraining(
   config: TrainerConfig,
   { gpuCount, accelerator, vramGb }: Machine,

@@ -21,7 +21,7 @@ const azure = {
 
 const isSet = (environment: Environment, name: string): boolean => (environment[name] ?? '') !== '';
 
-/** Throws if a set of variables is incomplete, because the build would otherwise silently be unsigned. */
+/** Plans the signing. Throws if a set of variables is incomplete, because the build would otherwise silently be unsigned. */
 export function planSigning(platform: string, environment: Environment): Signing {
   const azureSettings = platform === 'win32' ? planAzure(environment) : {};
   const hasCertificate =

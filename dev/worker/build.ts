@@ -83,7 +83,7 @@ interface BuildOptions {
 
 /** Builds the worker from the sources in `root` into a folder. */
 export async function buildWorker(options: BuildOptions): Promise<BuiltWorker> {
-  const { root, folder, targets: chosen = [ownTarget() ?? []].flat() } = options;
+  const { root, folder, targets: selected = [ownTarget() ?? []].flat() } = options;
   /** Temporary folder for the program that goes into the executables. */
   const intermediateFolder = await mkdtemp(join(tmpdir(), 'trainyard-worker-'));
   try {
@@ -100,10 +100,11 @@ export async function buildWorker(options: BuildOptions): Promise<BuiltWorker> {
       throw new Error('vite.config.ts does not build the worker');
     await build(agent);
     const bundle = join(folder, 'trainyard-worker.mjs');
-    if (chosen.length === 0) return { bundle, executables: [] };
+    if (selected.length === 0) return { bundle, executables: [] };
     await build(executable);
     const executables: BuiltProgram[] = [];
-    for (const target of chosen) executables.push(await makeExecutable(target, intermediateFolder, options));
+    for (const target of selected)
+      executables.push(await makeExecutable(target, intermediateFolder, options));
     return { bundle, executables };
   } finally {
     await rm(intermediateFolder, { recursive: true });

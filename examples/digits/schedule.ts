@@ -7,7 +7,7 @@ export type Schedule = {
   /** Returns the epoch of a step. Steps count from 0, epochs from 1. */
   readonly epochAt: (step: number) => number;
   readonly learningRateAt: (step: number) => number;
-  /** Returns the indices of the images of a step. The last batch of an epoch may be smaller. */
+  /** Returns the indices of the images of a step. The last batch of an epoch can be smaller. */
   readonly batchAt: (step: number) => Uint32Array;
 };
 

@@ -234,8 +234,8 @@ const latest = Date.parse('9999-12-31T23:59:59.999Z');
 const isoOf = (at: number): string => new Date(Math.min(Math.max(at, earliest), latest)).toISOString();
 
 /**
- * Parses the details of a row. Text that is no JSON object is returned as `unreadable`, so that one manipulated row does not
- * prevent reading the others.
+ * Parses the details of a row. Text that is not a JSON object is returned as `unreadable`, so that one manipulated row does
+ * not prevent reading the others.
  */
 function detailsOf(text: string): Record<string, unknown> {
   try {

@@ -49,7 +49,7 @@ export interface HeadKeeper {
   stop(): void;
 }
 
-/** Interval of writes. After a power failure, the head may lack rows younger than this. */
+/** Interval between writes of the head file. After a power failure, the head can lack rows younger than this. */
 const everyMs = 5_000;
 
 /**

@@ -81,7 +81,7 @@ export async function openAudit(deps: AuditDeps): Promise<Audit> {
   };
 }
 
-/** Records a restored backup or a missing head. Somebody may have deleted the head to hide that rows were removed. */
+/** Records a restored backup or a missing head. An attacker may have deleted the head to hide that rows were removed. */
 function recordGap(deps: AuditDeps, head: Head, lost: LostRows | null): Promise<boolean> {
   const { store, isRestored } = deps;
   const about = { newest: store.audit.lastSeq(), head: headDetails(head) };

@@ -12,7 +12,7 @@ import type { MarkSeal } from './chain.ts';
 const dayMs = 86_400_000;
 const firstPassMs = 60_000;
 const intervalMs = 6 * 3_600_000;
-/** Rows per transaction. Smaller transactions let other writers proceed in between. */
+/** Maximum number of rows per transaction, so that other writers can proceed between two transactions. */
 const batchSize = 1_000;
 
 export interface RetentionDeps {

@@ -4,7 +4,7 @@ export type Choice<T> =
   | { readonly ok: true; readonly value: T }
   | { readonly ok: false; readonly failure: Failure };
 
-/** The two identifiers of an item that a user may type. */
+/** The two identifiers of an item that a user can type. */
 export interface Identity {
   readonly id: string;
   readonly name: string;
@@ -43,12 +43,12 @@ export function choose<T>(
   const matches =
     exact.length > 0 || word.length < minPrefix ? exact : findBy(({ id }) => id.startsWith(word));
   const [only] = matches;
-  const isName = exact.length > 0;
+  const isExact = exact.length > 0;
   if (only === undefined) {
     const message = `No ${what} "${word}". To list ${list.nouns}, run "${list.command}"`;
     return { ok: false, failure: { code: exitCodes.notFound, message } };
   }
-  if (matches.length === 1 || (prefersFirst && isName)) return { ok: true, value: only };
+  if (matches.length === 1 || (prefersFirst && isExact)) return { ok: true, value: only };
   const names = matches.slice(0, maxShown).map(item => `${identify(item).name} (${identify(item).id})`);
   const more = matches.length > maxShown ? ` and ${matches.length - maxShown} more` : '';
   const message = `"${word}" is ambiguous: ${names.join(', ')}${more}. Give a longer id`;

@@ -10,7 +10,7 @@ import type { Remote } from './remote.ts';
 import { type Column, plain } from './table.ts';
 import { timeText } from './time.ts';
 
-/** Completion recognises the argument by this name. */
+/** Adds a config argument. Completion recognises the argument by its name. */
 const withConfigArgument = (command: Command): Command =>
   command.argument('<config-name>', 'name of the config');
 

@@ -32,6 +32,7 @@ export class CommandEnd extends Error {
   }
 }
 
+/** Ends the command with this exit code and message. */
 export function fail(code: number, message: string): never {
   throw new CommandEnd({ code, message });
 }

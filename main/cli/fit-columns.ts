@@ -4,14 +4,14 @@ export interface Cells {
   /** Narrow terminals drop the least important column first. Infinity for a column that is never dropped. */
   readonly importance: number;
   readonly width: number;
-  /** Texts may be truncated to this width. */
+  /** Texts can be truncated to this width. */
   readonly minWidth: number;
 }
 
 /** Characters between two columns. */
 export const gap = '  ';
 
-/** Drops the least important columns until the rest fits, then narrows the columns that may be truncated, widest first. */
+/** Drops the least important columns until the rest fits, then narrows the columns that can be truncated, widest first. */
 export function fitColumns(all: readonly Cells[], width: number): readonly Cells[] {
   let shown = all;
   while (totalWidth(shown, 'minWidth') > width) {

@@ -35,7 +35,7 @@ export const isOn = (flags: Flags, name: string): boolean => flags[name] === tru
 
 type Labels = Readonly<Record<string, string>>;
 
-/** Collects `--label KEY=VALUE`, which may be repeated. */
+/** Collects `--label KEY=VALUE`, which can be repeated. */
 export function addLabel(text: string, before: Labels = {}): Labels {
   const at = text.indexOf('=');
   if (at < 1) throw new InvalidArgumentError('Use the form KEY=VALUE.');
@@ -66,6 +66,7 @@ export function wordsAmong(
   };
 }
 
+/** Parses a whole number with at most nine digits. */
 export function wholeNumber(text: string): number {
   if (!/^\d{1,9}$/.test(text)) throw new InvalidArgumentError('Give a whole number.');
   return Number(text);
@@ -81,6 +82,7 @@ export function pageSize(text: string): number {
 /** Maximum page size of the orchestrator. */
 const maxPageSize = 500;
 
+/** Parses a number that can have decimals. */
 export function decimal(text: string): number {
   if (!/^\d{1,9}(\.\d+)?$/.test(text)) throw new InvalidArgumentError('Give a number.');
   return Number(text);

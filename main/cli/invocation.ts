@@ -8,8 +8,8 @@ export interface Screen {
 
 export interface CliTerminal extends Terminal {
   /**
-   * Returns the current size of the terminal behind `out` or `err`; null when the stream is no terminal, or its cursor cannot
-   * move.
+   * Returns the current size of the terminal behind `out` or `err`; null when the stream is not a terminal, or its cursor
+   * cannot move.
    */
   readonly outScreen: () => Screen | null;
   readonly errScreen: () => Screen | null;

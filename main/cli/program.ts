@@ -4,7 +4,7 @@ import { commands } from './commands.ts';
 import { exitCodes } from './failure.ts';
 import type { Invocation } from './invocation.ts';
 
-/** Width of the help in characters when the output is no terminal. */
+/** Width of the help in characters when the output is not a terminal. */
 const defaultWidth = 80;
 
 /** The parts of an invocation that come from the process. */

@@ -23,6 +23,7 @@ export function bar(percent: number): string {
   return `${'█'.repeat(filled)}${'░'.repeat(width - filled)} ${String(Math.round(share * 100)).padStart(3)} %`;
 }
 
+/** Formats seconds, such as `45 s`, `3 min 5 s` or `2 h 10 min`. */
 export function duration(seconds: number): string {
   const whole = Math.round(seconds);
   if (whole < 60) return `${whole} s`;

@@ -6,7 +6,7 @@ import type { CliTerminal, Invocation } from './invocation.ts';
 import { openRemote, type Remote } from './remote.ts';
 import { plainLines } from './table.ts';
 
-/** For commands that clean up after an interrupt. */
+/** Registers signal handlers, for commands that clean up after an interrupt. */
 type Signals = Pick<Invocation, 'onSignal'>;
 
 /** A command that calls an orchestrator. */
@@ -38,6 +38,7 @@ export function commandGroup(
   return group;
 }
 
+/** Creates the command for a spec, with the options for the connection and the output. */
 export function remoteCommand(invocation: Invocation, spec: RemoteSpec): Command {
   const { name, description, examples = [], shape = each => each, act } = spec;
   const command = withConnection(withOutput(shape(new Command(name).description(description))));
@@ -91,6 +92,7 @@ async function run(invocation: Invocation, command: Command, act: RemoteSpec['ac
   }
 }
 
+/** Warns when the token is an argument, because other users of the machine can read arguments. */
 export function warnOfToken({ err }: CliTerminal, flags: Flags): void {
   if (flags['token'] !== undefined)
     err('Warning: every user of this machine can see a token in the arguments. Use --token-file\n');

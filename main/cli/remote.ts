@@ -33,7 +33,7 @@ export interface Remote {
 
 const defaultTimeoutMs = 30_000;
 
-/** Throws `CommandEnd` when flags, environment, config file and data folder contain no URL or no token for it. */
+/** Finds the orchestrator. Throws `CommandEnd` if flags, environment, config file and data folder contain no URL or no token. */
 export function openRemote(
   flags: Flags,
   { env, terminal }: Pick<Invocation, 'env' | 'terminal'>,

@@ -7,7 +7,7 @@ export interface Column<T> {
   readonly text: (row: T, isScreen: boolean) => string;
   /** Narrow terminals drop the columns with the lowest importance first. Columns without an importance are never dropped. */
   readonly importance?: number;
-  /** Narrow terminals may truncate texts of this column to this width. */
+  /** Texts of this column can be truncated to this width on narrow terminals. */
   readonly minWidth?: number;
 }
 

@@ -41,7 +41,7 @@ export interface AppOptions {
 }
 
 export interface DesktopApp {
-  /** Shows the window for the first time, and opens this link. With null, a start with --hidden shows no window. */
+  /** Shows the window for the first time, and opens this link. With null, opens the overview, or no window after `--hidden`. */
   openFirst(link: Link | null): void;
   /** Brings the window to the front, and opens this link. With null, the page does not change. */
   open(link: Link | null): void;
@@ -105,6 +105,7 @@ const after = (ms: number, run: () => void): (() => void) => {
   return () => clearTimeout(timer);
 };
 
+/** Creates the window, menus, tray icon and notifications. `firstTrouble` is why the first fleet did not open; null if it did. */
 function openWindow(setup: Setup, firstTrouble: string | null): DesktopApp {
   const { words, settings, holder, activeFleet, log } = setup;
   const { key } = activeFleet;
@@ -198,7 +199,7 @@ function createLinks(
 
 const callAll = (calls: readonly ((() => void) | undefined)[]): void => calls.forEach(call => call?.());
 
-/** Creates the tray icon and the state on the taskbar. `own` is this computer's fleet; `shown` is the fleet in the window. */
+/** Creates the tray icon and the state on the taskbar. `show` takes the summary of this computer and that of the shown fleet. */
 function createIcons(
   setup: Setup,
   window: PanelWindow,
@@ -296,6 +297,7 @@ async function setPaused(connection: FleetConnection | null, act: 'pause' | 'res
   if (connection !== null) await clientFor(connection).call(queueApi[act], { body: {} });
 }
 
+/** Tells the user, the first time only, that the app keeps running after its window closes. */
 function notifyContinues(
   settings: DesktopSettingsFile,
   words: Words,

@@ -78,6 +78,7 @@ export interface Arguments {
 
 const flagNames = ['data-dir', 'configs-dir', 'port', 'host', 'config'] as const;
 
+/** Parses the command-line arguments of the app. Ignores unknown ones. */
 export function readArguments(args: readonly string[]): Arguments {
   const { values } = parseArgs({
     args: [...args],

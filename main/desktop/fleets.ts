@@ -51,20 +51,20 @@ export function createFleets(file: DesktopSettingsFile, vault: Vault) {
       return write([...file.now.fleets, fleet], id);
     },
     async change({ id, token, ...change }: FleetChange): Promise<ChangeResult> {
-      const was = find(id);
-      if (was === undefined) return { ok: false, detail: 'This fleet no longer exists' };
-      const next = { ...was, ...change };
+      const stored = find(id);
+      if (stored === undefined) return { ok: false, detail: 'This fleet no longer exists' };
+      const next = { ...stored, ...change };
       const pin = next.pin === '' ? null : next.pin;
       const address = parseFleetAddress({ url: next.url, pin });
       if (!address.ok) return address;
       // A token must only be sent to the orchestrator for which the user entered it.
-      if (address.value.url !== was.url && token === undefined)
+      if (address.value.url !== stored.url && token === undefined)
         return { ok: false, detail: 'Enter the token again, because the address has changed' };
       const changed = {
         ...next,
         pin,
         url: address.value.url,
-        token: token === undefined ? was.token : await toStoredToken(token),
+        token: token === undefined ? stored.token : await toStoredToken(token),
       };
       return write(
         file.now.fleets.map(fleet => (fleet.id === id ? changed : fleet)),
@@ -76,7 +76,7 @@ export function createFleets(file: DesktopSettingsFile, vault: Vault) {
         file.now.fleets.filter(fleet => fleet.id !== id),
         id,
       ),
-    /** Returns the connection data of a fleet. Fails with `detail` when the token cannot be decrypted or the address is invalid. */
+    /** Returns the connection data of a fleet. Fails with `detail` if the token cannot be decrypted or the address is invalid. */
     async reach(id: string): Promise<FleetResult> {
       const stored = find(id);
       if (stored === undefined) return { ok: false, detail: 'This fleet no longer exists' };

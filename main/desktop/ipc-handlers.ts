@@ -57,6 +57,7 @@ export interface IpcHandlerDeps {
   /** Null when this build has no update feed. */
   readonly updates: Pick<AppUpdates, 'view' | 'start'> | null;
   readonly version: string;
+  /** Returns why the fleet in the window cannot be reached; null for no problem. */
   readonly trouble: () => string | null;
   /** Shows a fleet in the window. Resolves with null on success, otherwise with the reason. */
   readonly show: (fleet: string | null) => Promise<string | null>;
@@ -66,11 +67,11 @@ export interface IpcHandlerDeps {
 
 const refused = (detail: string): DesktopAnswer => ({ ok: false, detail });
 
-/** Handles the requests that the panel sends to the app. */
+/** Creates the function that answers the panel's requests to the app. */
 export function createIpcHandlers(deps: IpcHandlerDeps): (request: DesktopRequest) => Promise<DesktopAnswer> {
   const { settings, fleets, key, show, refresh } = deps;
   const view = async (): Promise<DesktopAnswer> => ({ ok: true, view: await viewOf(deps) });
-  const done = (result: ReturnType<Fleets['remove']>): DesktopAnswer | Promise<DesktopAnswer> => {
+  const answerChange = (result: ReturnType<Fleets['remove']>): DesktopAnswer | Promise<DesktopAnswer> => {
     if (!result.ok) return refused(result.detail);
     refresh();
     return view();
@@ -84,16 +85,16 @@ export function createIpcHandlers(deps: IpcHandlerDeps): (request: DesktopReques
         return why === null ? view() : refused(why);
       }
       case 'add_fleet':
-        return done(await fleets.add(request.input));
+        return answerChange(await fleets.add(request.input));
       case 'change_fleet': {
-        const answer = await done(await fleets.change(request.input));
+        const answer = await answerChange(await fleets.change(request.input));
         // The address or token may have changed, so connect again.
         if (answer.ok && request.input.id === key()) await show(key());
         return answer;
       }
       case 'remove_fleet':
         if (request.input === key()) return refused('It is in the window: show another fleet first');
-        return done(fleets.remove(request.input));
+        return answerChange(fleets.remove(request.input));
       case 'show': {
         const why = await show(request.input).catch(reasonOf);
         if (why !== null) return refused(why);

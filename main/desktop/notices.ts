@@ -52,6 +52,7 @@ export interface DesktopNotification extends Pick<Notice, 'fleet'> {
 const maxAlone = 2;
 const maxWhy = 200;
 
+/** Returns the notifications to show: one per notice, or one summary for many notices. */
 export function toNotifications(notices: readonly Notice[], words: Words): readonly DesktopNotification[] {
   if (notices.length <= maxAlone) return notices.map(notice => toNotification(notice, words));
   const count = (kind: Notice['kind']): number => notices.filter(notice => notice.kind === kind).length;
@@ -62,10 +63,10 @@ export function toNotifications(notices: readonly Notice[], words: Words): reado
   ];
   const [first] = notices;
   if (first === undefined) return [];
-  const areWorkers = notices.every(({ kind }) => kind === 'worker_lost');
-  const isOne = notices.every(({ page }) => page === first.page);
-  const list = areWorkers ? '/workers' : '/jobs';
-  const page = isOne ? first.page : list;
+  const areAllWorkers = notices.every(({ kind }) => kind === 'worker_lost');
+  const haveSamePage = notices.every(({ page }) => page === first.page);
+  const list = areAllWorkers ? '/workers' : '/jobs';
+  const page = haveSamePage ? first.page : list;
   return [{ title: words.several, body: parts.filter(Boolean).join(' · '), fleet: first.fleet, page }];
 }
 

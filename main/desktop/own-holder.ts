@@ -81,7 +81,10 @@ interface QuitFlowDeps {
 /** Time after which an installation that has not quit the app counts as failed. */
 const maxInstallMs = 30_000;
 
-/** Creates the functions that quit the app. Each stops everything visible first, then the orchestrator. Repeated calls wait. */
+/**
+ * Creates the functions that quit the app. Each stops everything visible first, then the orchestrator. A repeated call waits
+ * for the first.
+ */
 export function createQuitFlow({
   words,
   holder,

@@ -54,8 +54,8 @@ export interface Power {
 }
 
 /**
- * Prevents automatic sleep of the computer while jobs run; the display may turn off. Calls `onAwoken` after the computer wakes
- * up.
+ * Prevents automatic sleep of the computer while jobs run. The display can still turn off. Calls `onAwoken` after the computer
+ * wakes up.
  */
 export function createPower(onAwoken: () => void): Power {
   let runningJobs = 0;

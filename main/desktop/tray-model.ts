@@ -23,13 +23,14 @@ export interface TrayState {
 const maxJobs = 8;
 const maxName = 40;
 
+/** Returns the items of the tray menu: the fleet's state, its running jobs, and the actions. */
 export function trayMenu({ fleet, summary }: TrayState, words: Words): readonly TrayItem[] {
   const { live, isPaused, mayPause } = summary ?? emptySummary;
   const jobs = [...live.values()];
   const shown = jobs.slice(0, maxJobs).map(
     ({ id, name, percent }): TrayItem => ({
       kind: 'act',
-      label: percent === null ? short(name) : `${short(name)}  ${percent} %`,
+      label: percent === null ? menuLabel(name) : `${menuLabel(name)}  ${percent} %`,
       act: { type: 'open', page: `/jobs/${id}` },
     }),
   );
@@ -67,5 +68,5 @@ export function trayText({ fleet, summary }: TrayState, words: Words): string {
 }
 
 /** Shortens a name, and doubles each `&`, because a single `&` in a menu underlines the next letter. */
-const short = (name: string): string =>
+const menuLabel = (name: string): string =>
   (name.length > maxName ? `${name.slice(0, maxName - 1)}…` : name).replaceAll('&', '&&');

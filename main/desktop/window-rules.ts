@@ -20,9 +20,9 @@ const handleHeight = 24;
  */
 export function placeWindow(bounds: Rectangle | null, displays: readonly Rectangle[]): Rectangle {
   const [primary = { x: 0, y: 0, ...defaultSize }] = displays;
-  if (bounds === null) return inMiddle(defaultSize, primary);
+  if (bounds === null) return centeredOn(defaultSize, primary);
   const display = displays.find(each => isReachable(bounds, each));
-  return display === undefined ? inMiddle(bounds, primary) : within(bounds, display);
+  return display === undefined ? centeredOn(bounds, primary) : fitInto(bounds, display);
 }
 
 /** Returns true if the title bar, which is at the upper edge, is visible on the display. */
@@ -44,13 +44,13 @@ function sizeIn(size: Size, display: Rectangle): Size {
   };
 }
 
-const within = (window: Rectangle, display: Rectangle): Rectangle => ({
+const fitInto = (window: Rectangle, display: Rectangle): Rectangle => ({
   x: Math.round(window.x),
   y: Math.round(window.y),
   ...sizeIn(window, display),
 });
 
-function inMiddle(preferredSize: Size, display: Rectangle): Rectangle {
+function centeredOn(preferredSize: Size, display: Rectangle): Rectangle {
   const size = sizeIn(preferredSize, display);
   return {
     ...size,
@@ -102,6 +102,6 @@ export const pagePreferences = {
  * each further crash.
  */
 export function reloadDelayMs(lossesAt: readonly number[], now: number): number {
-  const lately = lossesAt.filter(at => now - at < 60_000).length;
-  return lately <= 1 ? 0 : Math.min(30_000, 500 * 2 ** (lately - 2));
+  const recentLosses = lossesAt.filter(at => now - at < 60_000).length;
+  return recentLosses <= 1 ? 0 : Math.min(30_000, 500 * 2 ** (recentLosses - 2));
 }

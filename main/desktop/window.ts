@@ -108,7 +108,7 @@ export function createWindow(deps: WindowDeps): PanelWindow {
   confine(contents, shown);
   const load = async (page = '/'): Promise<void> => {
     const fleet = shown();
-    // A newer navigation aborts the current one, which is no error.
+    // A newer navigation aborts the current one, which is not an error.
     if (fleet !== null) await window.loadURL(fleet.origin + page).catch(() => undefined);
   };
   reloadWhenLost(window, load, deps.log);

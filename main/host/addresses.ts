@@ -55,6 +55,9 @@ export function reachOf({ address, interface: name }: MachineAddress): AddressKi
 
 const order: readonly AddressKind[] = [null, 'vpn', 'virtual', 'loopback'];
 
-/** Sorts the addresses that most machines can reach first, then IPv4 before IPv6 because it is shorter to type. */
+/**
+ * Compares addresses for sorting. Addresses that most machines can reach come first. Among equals, IPv4 comes before IPv6,
+ * because it is shorter to type.
+ */
 export const byReach = (a: MachineAddress, b: MachineAddress): number =>
   order.indexOf(reachOf(a)) - order.indexOf(reachOf(b)) || a.family.localeCompare(b.family);

@@ -34,7 +34,7 @@ export function createLog(
     write(() => {
       const head = { time: new Date(now).toISOString(), level, event };
       try {
-        return lineOf(head, shownOf(scope, fields));
+        return lineOf(head, fieldsToLog(scope, fields));
       } catch {
         return lineOf(head, { note: 'the fields of this line could not be written as JSON' });
       }
@@ -73,7 +73,7 @@ function textLine({ time, level, event }: Head, shown: Fields): string {
   return `${time} ${level} ${event}${escapeInvisible(pairs.join(''))}\n`;
 }
 
-function shownOf(scope: Fields | null, fields: Fields): Fields {
+function fieldsToLog(scope: Fields | null, fields: Fields): Fields {
   const shown: Record<string, unknown> = { ...scope };
   for (const key of Object.keys(fields)) {
     const value = fields[key];
@@ -83,8 +83,8 @@ function shownOf(scope: Fields | null, fields: Fields): Fields {
 }
 
 /**
- * Formats and writes all lines of one iteration of the event loop together, after its other work, because writing to a file or
- * pipe blocks. An orderly exit loses no lines.
+ * Collects the lines of one iteration of the event loop, and formats and writes them after its other work, because a write
+ * to a file or pipe blocks. An orderly exit loses no lines.
  */
 export function batchLines(write: (text: string) => void): (line: MakeLine) => void {
   let lines: MakeLine[] = [];

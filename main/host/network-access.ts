@@ -31,7 +31,7 @@ interface NetworkAccessDeps {
   };
   readonly settings: Parameters<typeof effectiveSettings>[1];
   readonly addresses: () => readonly MachineAddress[];
-  /** Returns names of the machine that it cannot detect itself. */
+  /** Returns names of the machine that the server cannot detect, for example from `--allow-host`. */
   readonly otherNames: () => readonly string[];
   readonly listen: NetworkDeps['listen'];
   readonly setCertificate: TlsDeps['setCertificate'];
@@ -78,6 +78,7 @@ export interface NetworkViewDeps {
 const notice =
   'Tokens and configs travel unencrypted: share only with a network that you trust, or turn on TLS';
 
+/** Returns the part of the settings view that describes the network. */
 export function networkView({ network, given, addresses, identity }: NetworkViewDeps): View {
   const { host, port, isSecure } = network;
   const listening = network.listening();

@@ -24,6 +24,7 @@ export interface NetworkDeps extends SocketDeps {
 export interface NetworkChange {
   /** Completes the change: closes the old addresses and the connections there. */
   commit(): void;
+  /** Closes the new addresses again, and restores the previous protocol. */
   undo(): Promise<void>;
 }
 

@@ -110,6 +110,7 @@ const asSettings = ({ host, isSecure, publicUrl, localWorker, auditRetentionDays
 
 export type Refused = ReturnType<typeof refuse>;
 
+/** Returns the refusal for a change of a fixed setting; null when the change affects none. */
 export function refuseFixed(given: Given, was: Settings, next: Settings): Refused | null {
   const changedSetting = fixedSettings(given).find(setting => setting.of(was) !== setting.of(next));
   return changedSetting === undefined

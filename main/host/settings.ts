@@ -85,7 +85,7 @@ export function createSettings(deps: SettingsDeps) {
 
   const change = async (request: SettingsChange, by: Caller): Promise<Outcome<SettingsView>> => {
     const was = effectiveSettings(given, file.settings);
-    const next = changed(was, request);
+    const next = applyChange(was, request);
     const refusal =
       refuseFixed(given, was, next) ?? refuseTls(deps, was, next) ?? refuseCommand(was, next, by);
     if (refusal !== null) return refusal;
@@ -131,7 +131,7 @@ export function createSettings(deps: SettingsDeps) {
   };
 }
 
-function changed(
+function applyChange(
   was: Settings,
   { shared, host, tls, public_url: url, local_worker: worker, ...rest }: SettingsChange,
 ): Settings {

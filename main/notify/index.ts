@@ -89,7 +89,7 @@ async function send(
     if (keys === null) return { kind: 'permanent', detail: 'the server has no key for web push' };
     return answerOfPushService(await post(webPushRequest(target, letter, keys), addresses, clock.wall));
   } catch (cause) {
-    // For example, a header that Node refuses. A retry would fail in the same way.
+    // Sending throws, for example, when Node refuses a header. A retry would fail in the same way.
     return {
       kind: 'permanent',
       detail: `it could not be sent (${cause instanceof Error ? cause.name : 'unknown'})`,

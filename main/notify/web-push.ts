@@ -14,7 +14,7 @@ import type { HttpRequest, Letter } from './payloads.ts';
 const curve = 'prime256v1';
 /** RFC 8292, section 2: at most 24 hours. */
 const tokenLastsS = 12 * 3_600;
-/** The push service drops a message after a day, when the outbox gives up, too. */
+/** The push service drops a message after one day. The outbox gives up after the same time. */
 const keptS = 24 * 3_600;
 const maxTitle = 120;
 const maxText = 300;
@@ -50,7 +50,7 @@ export function isPushKey(key: string): boolean {
 
 /**
  * Encrypts a message for a browser with aes128gcm (RFC 8291, section 3.4). Each message has a new salt and a new pair of keys.
- * Only the test with the example of the RFC passes its own.
+ * Only a test passes `salt` and `pair`, to reproduce the example in the RFC.
  *
  * @internal
  */

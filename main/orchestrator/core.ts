@@ -64,7 +64,7 @@ export interface Core extends EligibilityContext {
   readonly lookWithin: (ms: number) => void;
   /** Delivers new notifications immediately. */
   readonly deliverSoon: () => void;
-  /** Returns the contact with the engine of a pool. */
+  /** Returns whether the engine of a pool answers. */
   readonly contactOf: ContactOf;
 }
 
@@ -180,8 +180,8 @@ export function recordTemplateEvent(
 ): void {
   const at = core.clock.wall();
   const event = tx.appendEvent({ kind: 'template', type, template: name }, at);
-  const asked = parameters.map(({ key }) => key);
-  const audited = { config_name: configName, trainer, parameters: asked, revision, ...details };
+  const keys = parameters.map(({ key }) => key);
+  const audited = { config_name: configName, trainer, parameters: keys, revision, ...details };
   tx.appendAudit({ at, type, actor, target: { type: 'template', id: name }, details: audited });
   noteInLog(core, tx, type, { template: name, by: nameOf(actor) });
   tx.afterCommit(() => core.feed.publish(event));

@@ -22,7 +22,7 @@ import { knowsNewCommands } from './v1-agent.ts';
 import { isEphemeral, type LiveJob, type Worker } from './model.ts';
 import { backoffMs } from './rules/failures.ts';
 import { releaseMore } from './commands/jobs/dependencies.ts';
-import { beginningOf } from './commands/transitions.ts';
+import { attemptStartOf } from './commands/transitions.ts';
 import { awaitFirstContact } from './commands/workers/worker-admin.ts';
 import type { PendingCandidate } from './ports/jobs.ts';
 import { elapsedPart } from './memory/eligibility.ts';
@@ -156,7 +156,7 @@ function resumeBackoff(core: Core, job: PendingCandidate): void {
 
 function resumeAttempt(core: Core, job: LiveJob): void {
   const { attemptStart, unconfirmed } = core.deadlines;
-  const startedAt = beginningOf(core, job);
+  const startedAt = attemptStartOf(core, job);
   if (startedAt !== null) attemptStart.set(job.id, startedAt);
   if (job.status !== 'cancelling') return;
   const { unconfirmedMs } = core.times;

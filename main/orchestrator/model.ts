@@ -29,7 +29,7 @@ export type WallMs = number;
 /** Milliseconds on the monotonic clock; meaningless outside this process. */
 export type MonoMs = number;
 
-/** A trainer on a rig; `any` is a program that takes every config. */
+/** A trainer on a rig. The name `any` means a program that takes every config. */
 export interface TrainerOffer {
   readonly name: string;
   /** The version that the trainer reports; null if it reports none. */
@@ -157,7 +157,10 @@ export interface Drain {
   readonly deadlineMs: number | null;
 }
 
-/** Several jobs in a row could not start on the worker. It gets no jobs until a trial job, some minutes later. */
+/**
+ * Several jobs in a row could not start on the worker, or it acknowledged none of several offers. The worker gets no jobs
+ * until a trial job, some minutes later.
+ */
 export interface Quarantine {
   readonly reason: string;
   readonly since: WallMs;
@@ -481,6 +484,7 @@ export interface QueueSettings {
   readonly maxLocalJobs: number | null;
 }
 
+/** Whether the job is neither pending nor ended. */
 export const isLive = (job: Job): job is LiveJob => job.status !== 'pending' && !('endedAt' in job);
 
 /** Returns a job's GPUs as positions in the worker's list: those in the config, or else the first ones. */

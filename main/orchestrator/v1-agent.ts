@@ -60,7 +60,7 @@ export function cooldownOf(worker: Worker, times: SettleTimes, wasStopped: boole
 /** Whether a report of `starting` resumes an attempt that was given up. v1 starts its trainer even if the report is refused. */
 export const resumesGivenUpAttempts = (worker: Worker | null): boolean => isPublishedAgent(worker);
 
-/** Whether the agent registers again and reports its job when its stream ends cleanly. For v1, there is no faster way. */
+/** Whether the agent registers again and reports its job when its stream ends. No other call makes v1 report its job sooner. */
 export const registersWhenStreamEnds = (worker: Worker | null): boolean => isPublishedAgent(worker);
 
 /** Whether the next job must wait after an abandoned one. v1 reports the end of an abandoned job as the end of its next job. */

@@ -67,8 +67,8 @@ function readImage(value: PbfReader): readonly Uint8Array[] {
 
 /**
  * Returns the encoded images of a tensor. TensorFlow 2 stores a batch of images as a tensor of strings: width, height,
- * then each encoded image. The tensor is recognized by this content, because only the first event of a tag names the
- * plugin `images`, and a reader may start after that event.
+ * then each encoded image. The tensor is recognized by this content. Only the first event of a tag names the plugin
+ * `images`, and a reader may start after that event.
  */
 function readTensor(value: PbfReader): readonly Uint8Array[] {
   const strings: Uint8Array[] = [];

@@ -16,7 +16,7 @@ export type { FilePoint } from './names.ts';
 export interface FileFigures {
   /** Figures from files that are written immediately. They replace printed figures. */
   readonly live: readonly FilePoint[];
-  /** Figures from files that are written long after the figures are known. Until then, printed figures count. */
+  /** Figures from files that are written long after the figures are known. Until the write, printed figures count. */
   readonly late: readonly FilePoint[];
   /** Whether there is more to read immediately. */
   readonly isBehind: boolean;

@@ -35,6 +35,7 @@ export function findLossName(names: readonly string[], earlierName: string | nul
   return lossNames.find(name => present.has(name)) ?? null;
 }
 
+/** Converts a name in a metrics file to the key of a curve. `lossName`: the name that becomes `loss`. */
 export function toMetricName(name: string, lossName: string | null): string {
   const short = plain(name);
   if (short === 'lr') return 'learning_rate';

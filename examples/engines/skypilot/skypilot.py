@@ -13,7 +13,7 @@ import time
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 LAUNCHES = os.environ.get("TRAINYARD_SKY_LAUNCHES", os.path.join(HERE, "launches"))
-# How long `list` reports a launch after its end.
+# The time for which `list` reports a launch after its end.
 KEPT_SECONDS = 600
 # `launch` writes the pid within this time.
 START_SECONDS = 5

@@ -33,7 +33,7 @@ const toFilter = (flags: Flags) => ({
   until: textOf(flags, 'until') ?? undefined,
 });
 
-/** Names the option of each request field in messages. */
+/** The option that messages name for each request field. */
 const filterFlags = {
   event_type: '--type',
   actor_id: '--actor',
@@ -119,14 +119,14 @@ const stats: RemoteSpec = {
         ['Entries', String(answer.total)],
         ['First', answer.first_at],
         ['Last', answer.last_at],
-        ['By type', counts(answer.by_type)],
-        ['By actor', counts(answer.by_actor)],
+        ['By type', countsText(answer.by_type)],
+        ['By actor', countsText(answer.by_actor)],
       ],
     });
   },
 };
 
-const counts = (counted: Counted): string | null =>
+const countsText = (counted: Counted): string | null =>
   counted.map(({ name, count }) => `${count} ${name}`).join('\n') || null;
 
 const exportEntries: RemoteSpec = {

@@ -64,7 +64,10 @@ async function verifyWithProgress(remote: Remote, range: { readonly from?: numbe
 /** Maximum number of marks per request. */
 const maxMarks = 1_000;
 
-/** Compares every mark of the file, because after a rollback only the older marks differ. Newer marks match again. */
+/**
+ * Compares every mark of the file, not only the newest. After a rollback of the trail, the server writes new marks, which match,
+ * so only older marks differ.
+ */
 async function compareWithWitness(remote: Remote, file: string | null): Promise<void> {
   if (file === null) return;
   const marks = readMarks(file);

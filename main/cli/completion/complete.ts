@@ -11,14 +11,14 @@ import { plain } from '../table.ts';
 import { workerStatus } from '../workers/worker.ts';
 import { type Candidate, walk, type Expected } from './walk.ts';
 
-/** A completion that takes longer feels stuck. */
+/** Timeout of each request for candidates. A completion that takes longer feels stuck. */
 const timeoutMs = 500;
 const maxJobs = 100;
 const maxConfigs = 100;
 
 /**
  * Creates the command that the scripts of `trainyard completion` call. The command prints one candidate per line, followed by a
- * tab and a description. The last line tells the shell which names to add itself: `:file`, `:folder`, or `:` for none.
+ * tab and a description. The last line tells the shell whether to add names of files or folders: `:file`, `:folder`, or `:`.
  */
 export function completeCommand(invocation: Invocation, program: () => Command): Command {
   return new Command('__complete')
@@ -74,7 +74,7 @@ async function findCandidates(
       try {
         return await fetchCandidates(expected, typed, invocation);
       } catch {
-        // Completion is optional, so an unreachable orchestrator is no error.
+        // Completion is optional, so an unreachable orchestrator is not an error.
         return [];
       }
     case 'file':

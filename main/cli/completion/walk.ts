@@ -129,7 +129,7 @@ function candidatesForOptions({ command, flags }: Position): Expected {
   const open = command
     .createHelp()
     .visibleOptions(command)
-    // An option may be repeated only if its value is a pair, as in --label KEY=VALUE.
+    // An option can be repeated only if its value is a pair, as in --label KEY=VALUE.
     .filter(option => flags[option.long?.slice(2) ?? ''] === undefined || placeholder(option).includes('='));
   const candidates = open.map(({ long, short, description }) => ({
     word: long ?? short ?? '',

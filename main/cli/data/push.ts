@@ -20,7 +20,7 @@ export interface Pushed {
   readonly sent: { readonly files: number; readonly bytes: number };
 }
 
-/** Maximum number of uploads and publications, because another user may remove contents between the two. */
+/** Maximum number of rounds of upload and publication. Another user may remove contents between the two steps. */
 const maxRounds = 3;
 /** The pauses between the tries add up to about a minute. The server publishes a large dataset in about a second. */
 const maxPublishTries = 120;

@@ -25,6 +25,7 @@ const progressLine = ({ percent, text }: Progress): string => `${bar(percent)}  
 export const createDataDisplay = ({ terminal }: Pick<Remote, 'terminal'>) =>
   createDisplay<Progress>(terminal.err, terminal.errScreen, progressLine);
 
+/** Returns 100 when there is nothing to do. */
 export const percentOf = (done: number, all: number): number => (all === 0 ? 100 : (done / all) * 100);
 
 /** A content of the dataset, and how to read it. */

@@ -32,7 +32,7 @@ export async function checkFolder(dataDir: string, isInUse: boolean): Promise<re
   ];
 }
 
-/** Other users may see the folder, but must not write to it or read its secrets. */
+/** Checks that other users can neither write to the folder nor read its secrets. Read access to the folder itself is harmless. */
 function checkModes(dataDir: string): Check {
   const what = 'Data folder';
   if (process.platform === 'win32') return passed(what, dataDir);

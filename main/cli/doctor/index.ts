@@ -16,7 +16,7 @@ import { type Check, checkFolder, failed, passed, skipped } from './folder.ts';
 
 const timeoutMs = 5_000;
 
-/** Checks everything that other commands depend on, and prints how to mend each problem. */
+/** Checks everything that other commands depend on, and prints how to solve each problem. */
 export function doctorCommand({ env, terminal, exit }: Invocation): Command {
   const command = new Command('doctor')
     .description('Check the data folder, the connection to the orchestrator, and the token')

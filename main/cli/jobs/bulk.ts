@@ -10,7 +10,7 @@ import type { Remote } from '../remote.ts';
 import type { Column } from '../table.ts';
 import { everyPage } from './find.ts';
 
-/** Adds `--yes`, and its alias `-f, --force`, because SimpleTuner's command line has that. */
+/** Adds `--yes`, and the alias `-f, --force` that SimpleTuner's command line has. */
 export const withYes = (command: Command): Command =>
   command.option('--yes', 'skip the confirmation').option('-f, --force', 'the same as --yes');
 

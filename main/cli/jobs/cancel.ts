@@ -37,12 +37,12 @@ export const cancel: RemoteSpec = {
         'Specify a job, --status STATUS, --group GROUP, or --all for all jobs that have not ended',
       );
     if (word !== undefined) return cancelNamed(remote, word);
-    const chosen = Array.isArray(statuses)
+    const selected = Array.isArray(statuses)
       ? statuses.map(String)
       : [...statusesOnWorkers, ...waitingStatuses];
     const jobs = await jobsWith(
       remote,
-      chosen.flatMap(status => (status === 'running' ? statusesOnWorkers : [status])),
+      selected.flatMap(status => (status === 'running' ? statusesOnWorkers : [status])),
       group,
     );
     return actOnAll(remote, { jobs: waitingFirst(jobs), verb: 'Cancel', act: cancelOne(remote) });

@@ -122,7 +122,7 @@ export const retry: RemoteSpec = {
   },
 };
 
-/** Skips failed jobs that were already retried, so that the user can repeat the command. */
+/** Retries the failed jobs of a group. Skips jobs that were already retried, so that the user can repeat the command. */
 async function retryGroup(remote: Remote, group: string): Promise<void> {
   if (isOn(remote.flags, 'wait') || isOn(remote.flags, 'follow'))
     fail(exitCodes.usage, '--wait and --follow are for a single job');

@@ -33,10 +33,10 @@ export const compare: RemoteSpec = {
   ],
   shape: command => withGroup(command.addArgument(new JobArgument(among.all, '[job...]')), 'all jobs'),
   async act(remote, words) {
-    const ids = await chosenJobs(remote, words);
+    const ids = await selectJobs(remote, words);
     if (ids.size < 2) fail(exitCodes.usage, 'Give at least two different jobs, or --group GROUP');
     const jobs = [];
-    for (const id of ids) jobs.push(await read(remote, id));
+    for (const id of ids) jobs.push(await readJob(remote, id));
     const keys = differingKeys(jobs.map(({ config }) => config));
     const rows = jobs.map(({ job, config }) => rowOf(job, config, keys));
     const answer = { keys, jobs: rows };
@@ -46,7 +46,7 @@ export const compare: RemoteSpec = {
 };
 
 /** Returns the ids of the named jobs, then of the jobs in the group, oldest first. */
-async function chosenJobs(remote: Remote, words: readonly string[]): Promise<ReadonlySet<JobDetail['id']>> {
+async function selectJobs(remote: Remote, words: readonly string[]): Promise<ReadonlySet<JobDetail['id']>> {
   const ids = new Set<JobDetail['id']>();
   for (const word of words) ids.add((await findNewestJob(remote, word)).id);
   const group = groupOf(remote);
@@ -55,7 +55,7 @@ async function chosenJobs(remote: Remote, words: readonly string[]): Promise<Rea
   return ids;
 }
 
-async function read({ request }: Remote, id: JobDetail['id']) {
+async function readJob({ request }: Remote, id: JobDetail['id']) {
   const job = await request(queueApi.get, { params: { id } });
   const { config, dataloader } = await request(queueApi.config, { params: { id } });
   const loader = dataloader === null ? [] : flatten({ dataloader });

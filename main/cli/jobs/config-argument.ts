@@ -67,7 +67,7 @@ export async function readConfigWithFiles(
 /** Number of folders to search, from the config's folder upwards: one may be the project folder where the trainer runs. */
 const maxFoldersAbove = 6;
 
-/** Returns the folders to which a path in a config may be relative. */
+/** Returns the folders to which a path in a config can be relative. */
 export function foldersAround(configPath: string): readonly string[] {
   const above: string[] = [];
   for (

@@ -46,7 +46,7 @@ export const download: RemoteSpec = {
       fail(exitCodes.usage, 'Specify keys or --checkpoint, not both');
     const { id } = await findNewestJob(remote, word);
     const { artifacts } = await everyArtifact(remote, id);
-    const chosen =
+    const selection =
       checkpoint === null
         ? filesNamed(artifacts, names)
         : filesOfCheckpoint(
@@ -54,8 +54,8 @@ export const download: RemoteSpec = {
             (await remote.request(artifactsApi.checkpoints, { params: { id } })).checkpoints,
             checkpoint,
           );
-    if (!chosen.ok) throw new CommandEnd(chosen.failure);
-    const { rows, failure } = await saveAll(remote, chosen.files);
+    if (!selection.ok) throw new CommandEnd(selection.failure);
+    const { rows, failure } = await saveAll(remote, selection.files);
     const none = `Job ${id} has no files`;
     if (failure === null || rows.length > 0)
       printRows(remote, { answer: { job_id: id, files: rows }, rows, columns, none });

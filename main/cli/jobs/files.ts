@@ -90,26 +90,26 @@ export const checkpoints: RemoteSpec = {
   },
 };
 
-type Chosen =
+type FileSelection =
   | { readonly ok: true; readonly files: readonly ArtifactView[] }
   | { readonly ok: false; readonly failure: Failure };
 
-const missing = (message: string): Chosen => ({
+const notFound = (message: string): FileSelection => ({
   ok: false,
   failure: { code: exitCodes.notFound, message },
 });
 
 /** Returns the files with these names and all files in folders with these names. Without names, returns all files. */
-export function filesNamed(files: readonly ArtifactView[], names: readonly string[]): Chosen {
+export function filesNamed(files: readonly ArtifactView[], names: readonly string[]): FileSelection {
   if (names.length === 0) return { ok: true, files };
   const paths = names.map(name => name.replace(/\/+$/, ''));
-  const isMeant = (key: string, name: string): boolean => key === name || key.startsWith(`${name}/`);
-  const unknown = paths.find(name => !files.some(({ key }) => isMeant(key, name)));
+  const isNamed = (key: string, name: string): boolean => key === name || key.startsWith(`${name}/`);
+  const unknown = paths.find(name => !files.some(({ key }) => isNamed(key, name)));
   if (unknown !== undefined)
-    return missing(
+    return notFound(
       `The job has no file or folder "${unknown}". To list its files, run "trainyard jobs artifacts"`,
     );
-  return { ok: true, files: files.filter(({ key }) => paths.some(name => isMeant(key, name))) };
+  return { ok: true, files: files.filter(({ key }) => paths.some(name => isNamed(key, name))) };
 }
 
 /** Returns all files of one checkpoint. `word` is its name, `newest` or `best`. */
@@ -117,12 +117,12 @@ export function filesOfCheckpoint(
   files: readonly ArtifactView[],
   listed: readonly CheckpointView[],
   word: string,
-): Chosen {
+): FileSelection {
   const checkpoint = listed.find(
     ({ name, newest, best }) => (word === 'newest' && newest) || (word === 'best' && best) || name === word,
   );
   if (checkpoint === undefined) {
-    return missing(
+    return notFound(
       word === 'newest' || word === 'best'
         ? `The job has no ${word} checkpoint. To list its checkpoints, run "trainyard jobs checkpoints"`
         : `The job has no checkpoint "${word}". To list its checkpoints, run "trainyard jobs checkpoints"`,

@@ -61,7 +61,10 @@ const escapes = new RegExp(
   'g',
 );
 const colour = new RegExp(`^${escape}\\[[\\d;:]*m$`);
-/** As in `table.ts`, but without tabs: output of other machines must not move the cursor or change the text direction. */
+/**
+ * Like `unsafeCharacters` in `table.ts`, but does not match tabs and escape sequences. Output of other machines must not
+ * move the cursor or change the text direction.
+ */
 const unsafeCharacters = new RegExp(
   `(?![\t${escape}])[\\p{Cc}\\p{Zl}\\p{Zp}\\u061c\\u200e\\u200f\\u202a-\\u202e\\u2066-\\u2069]`,
   'gu',

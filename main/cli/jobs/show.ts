@@ -62,7 +62,7 @@ function addOptions(command: Command): Command {
     .addOption(new Option('--all', 'list all results').conflicts(['limit', 'offset']));
 }
 
-/** Names the option of each request field in messages. */
+/** The option that messages name for each request field. */
 const optionNames = {
   status: '--status',
   user: '--user',

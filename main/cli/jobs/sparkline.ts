@@ -17,7 +17,7 @@ export function sparkline(curves: readonly (readonly MetricBucket[])[], width: n
   const availableWidth = Math.max(shown.length, width - (shown.length - 1));
   const parts = shown.map(curve => {
     const share = Math.max(1, Math.floor((availableWidth * curve.length) / points.length));
-    return narrowed(curve, share)
+    return reducePoints(curve, share)
       .map(mean => (mean === null ? gapMark : markOf(mean, low, high)))
       .join('');
   });
@@ -31,7 +31,7 @@ function markOf(mean: number, low: number, high: number): string {
 }
 
 /** Reduces the points to at most `columns` values, each the mean of its points; null for a column without numbers. */
-function narrowed(points: readonly MetricBucket[], columns: number): readonly (number | null)[] {
+function reducePoints(points: readonly MetricBucket[], columns: number): readonly (number | null)[] {
   const count = Math.min(columns, points.length);
   return Array.from({ length: count }, (_, at) => {
     const slice = points.slice(

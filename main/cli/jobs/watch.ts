@@ -79,8 +79,8 @@ function statusLine(job: JobView): string {
 type JobEvent = Extract<UiEvent, { readonly kind: 'job' }>;
 
 /**
- * Creates a filter that keeps the output of a watch short: one progress event per 10 % of an attempt, and nearly all other
- * events.
+ * Creates a filter that keeps the output of a watch short. It keeps one progress event per 10 % of an attempt, drops events about
+ * outstanding files and the best loss, and keeps all others.
  *
  * @internal
  */

@@ -145,17 +145,17 @@ function createCall({ url, authorization, send }: TrackingServer) {
       ...(method === 'POST' && { 'content-type': 'application/json' }),
       ...(authorization !== null && { authorization }),
     };
-    const once = async (): Promise<Answer> => {
+    const sendOnce = async (): Promise<Answer> => {
       const signal = AbortSignal.timeout(timeoutMs);
       const body = method === 'POST' ? { body: JSON.stringify(input) } : {};
       const answer = await send(target, { method, headers, signal, ...body });
       return { status: answer.status, body: parse(await answer.text()) };
     };
     for (let attempt = 1; ; attempt += 1) {
-      const answer = await once().catch((cause: unknown) => ({ cause }));
+      const answer = await sendOnce().catch((cause: unknown) => ({ cause }));
       const isLast = attempt === maxTries;
       if ('cause' in answer) {
-        // Do not retry to create a run: it may exist although the answer was lost. The next export finds it by its tag.
+        // Do not create a run again, because it may exist although the answer was lost. The next export finds it by its tag.
         if (isLast || path === 'runs/create') return unreachable(url, answer.cause);
       } else if (isLast || !transient.has(answer.status)) return answer;
       await pause(firstPauseMs * 2 ** (attempt - 1));

@@ -110,7 +110,7 @@ export const poolSettings: readonly PoolSetting[] = [...engineSettings, ...limit
 const none = 'none';
 
 /** Parses text such as `22:00-06:00 Europe/Berlin mon,tue`. Zone and days are optional. The schema validates each part. */
-function hours(text: string): Values {
+function parseHours(text: string): Values {
   const [span = '', ...rest] = text.trim().split(/\s+/);
   const [, from, to] = /^([\d:]+)-([\d:]+)$/.exec(span) ?? [];
   const isDays = (word: string): boolean => /^[a-z]{3}(,[a-z]{3})*$/.test(word);
@@ -132,7 +132,7 @@ const parsers: Readonly<Record<Exclude<Kind, 'labels'>, (text: string) => unknow
   number: decimal,
   time: timeSpan,
   words: text => (text === none ? [] : wordList(text)),
-  hours,
+  hours: parseHours,
   text: text => text,
 };
 
@@ -186,6 +186,7 @@ export function withPoolSettings(command: Command, isChange: boolean): Command {
 
 const isGiven = (flags: Flags, { flag }: PoolSetting): boolean => flags[flag] !== undefined;
 
+/** Returns true if the user gave no option that changes a pool: no file, engine, new name or setting. */
 export const changesNothing = (flags: Flags): boolean =>
   ['engine', 'file', 'name'].every(flag => flags[flag] === undefined) &&
   !poolSettings.some(setting => isGiven(flags, setting));
@@ -204,7 +205,7 @@ function valueOf({ flag, field, isOptional }: PoolSetting, flags: Flags, before:
   return Object.fromEntries(labels.filter(([key]) => !value.removed.includes(key)));
 }
 
-const applied = (settings: readonly PoolSetting[], flags: Flags, before: Values): Values => ({
+const applyFlags = (settings: readonly PoolSetting[], flags: Flags, before: Values): Values => ({
   ...before,
   ...Object.fromEntries(
     settings
@@ -231,11 +232,11 @@ export function readPool(name: unknown, base: PoolBase, flags: Flags): NewPool {
     );
   const earlier = base.engine['kind'] === kind ? base.engine : { kind };
   const names = Object.fromEntries(poolSettings.map(({ field, flag }) => [field, `--${flag}`]));
-  const engine = readInput(EngineSettings, applied(engineSettings, flags, earlier), {
+  const engine = readInput(EngineSettings, applyFlags(engineSettings, flags, earlier), {
     ...names,
     kind: '--engine',
   });
-  const settings = applied(limitSettings, flags, base.settings);
+  const settings = applyFlags(limitSettings, flags, base.settings);
   return readInput(NewPool, { ...settings, name, engine }, { ...names, name: 'NAME' });
 }
 

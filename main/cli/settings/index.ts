@@ -5,7 +5,7 @@ import { printRows } from '../output.ts';
 import type { RemoteSpec } from '../remote-command.ts';
 import type { Remote } from '../remote.ts';
 import type { Column } from '../table.ts';
-import { nested, type SettingKey, settingKeys, valueFrom, valueText } from './keys.ts';
+import { nestFields, type SettingKey, settingKeys, valueFrom, valueText } from './keys.ts';
 
 interface Row extends Readonly<Record<string, unknown>> {
   readonly name: string;
@@ -67,7 +67,7 @@ const set: RemoteSpec = {
         return fail(exitCodes.usage, `${key.name}: expected ${key.kind}, not "${text}"`);
       return { key, value };
     });
-    const change = nested(new Map(changes.map(({ key, value }) => [key.name, value])));
+    const change = nestFields(new Map(changes.map(({ key, value }) => [key.name, value])));
     const body = readInput(settingsApi.change.body, change, {});
     const answer = await remote.request(settingsApi.change, { body });
     printSettings(

@@ -112,7 +112,7 @@ export function valueFrom({ kind, isOptional }: SettingKey, text: string): Value
 }
 
 /** Converts `{ 'local_worker.gpus': '0' }` to `{ local_worker: { gpus: '0' } }`. */
-export function nested(values: ReadonlyMap<string, Value>): Readonly<Record<string, unknown>> {
+export function nestFields(values: ReadonlyMap<string, Value>): Readonly<Record<string, unknown>> {
   const change: Record<string, unknown> = {};
   for (const [name, value] of values) {
     const [outer = '', inner] = name.split('.', 2);

@@ -20,7 +20,7 @@ import type { Column, Fact } from '../table.ts';
 import { timeText } from '../time.ts';
 import { parameterText, readParameters, withParameterOptions } from './parameters.ts';
 
-/** Completion recognises the argument by this name. */
+/** Adds a template argument. Completion recognises the argument by its name. */
 const withTemplate = (command: Command): Command => command.argument('<template>', 'name of the template');
 
 const columns: readonly Column<TemplateView>[] = [
@@ -95,7 +95,7 @@ const save: RemoteSpec = {
     };
     const body = readInput(templatesApi.create.body, template, names);
     const { flags, terminal } = remote;
-    const old = isOn(flags, 'replace') ? await existing(remote, name) : null;
+    const old = isOn(flags, 'replace') ? await findTemplate(remote, name) : null;
     const answer =
       old === null
         ? await remote.request(templatesApi.create, { body })
@@ -122,7 +122,7 @@ const names = {
   description: '--description',
 };
 
-const existing = async (remote: Remote, name: string): Promise<TemplateView | null> =>
+const findTemplate = async (remote: Remote, name: string): Promise<TemplateView | null> =>
   (await remote.request(templatesApi.list)).templates.find(each => each.name === name) ?? null;
 
 /** Returns the source of a template, and a function that reads its config, from which parameter types are guessed. */
@@ -158,13 +158,13 @@ async function sourceOf(remote: Remote, word: string | undefined) {
   return { body: { submission }, read };
 }
 
-interface Read {
+interface ConfigWithFiles {
   readonly config: Readonly<Record<string, unknown>>;
   readonly dataloader?: unknown;
   readonly files?: Readonly<Record<string, string>> | undefined;
 }
 
-const bundleOf = ({ config, dataloader, files }: Read) => ({
+const bundleOf = ({ config, dataloader, files }: ConfigWithFiles) => ({
   config,
   ...(typeof dataloader === 'object' && dataloader !== null && { dataloader: { ...dataloader } }),
   ...(files !== undefined && { files: { ...files } }),

@@ -16,7 +16,7 @@ import { findWorker, withWorkerArgument } from './worker.ts';
  * not show the token again.
  */
 async function showIssued(remote: Remote, issued: ValueOf<typeof workersApi.create>): Promise<void> {
-  const { name, worker_id: id, token, connection_command: lasting } = issued;
+  const { name, worker_id: id, token, connection_command: connectionCommand } = issued;
   const { join, trouble } = await tryJoin(remote, id);
   printOne(remote, {
     answer: {
@@ -29,13 +29,13 @@ async function showIssued(remote: Remote, issued: ValueOf<typeof workersApi.crea
     },
     facts: [
       ['Worker', `${name} (${id})`],
-      ...(join === null ? [['Join command', lasting] as const] : startFacts(join)),
+      ...(join === null ? [['Join command', connectionCommand] as const] : startFacts(join)),
       ['Valid', join === null ? null : onceUntil(join)],
       ["Token for SimpleTuner's own worker", token],
     ],
   });
   const { terminal } = remote;
-  warnOfLoopback(remote, join?.connection_command ?? lasting, `trainyard workers join ${id}`);
+  warnOfLoopback(remote, join?.connection_command ?? connectionCommand, `trainyard workers join ${id}`);
   if (trouble === null) return terminal.err('Both are shown only once. Save what you need now\n');
   terminal.err(`No join command was created: ${trouble}. To create one, run "trainyard workers join"\n`);
   terminal.err('The token is shown only once. Save it now\n');
@@ -45,12 +45,12 @@ type Joinable = ValueOf<typeof workersApi.createJoinToken>;
 
 /** Returns the commands for the rig: for a machine without the worker program, if available, and for one with the program. */
 function startFacts({ install_command: install, short_command: short, ...rest }: Joinable): readonly Fact[] {
-  const { connection_command: lasting } = rest;
+  const { connection_command: connectionCommand } = rest;
   return install === null
-    ? [['Join command', lasting]]
+    ? [['Join command', connectionCommand]]
     : [
         ['Join command', short ?? install],
-        ['If installed', lasting],
+        ['If installed', connectionCommand],
       ];
 }
 

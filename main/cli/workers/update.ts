@@ -115,7 +115,7 @@ function followUpdates(
   };
   const isOver = (): boolean =>
     [...pendingIds].every(id => views.has(id) && finalStates.includes(views.get(id)?.update?.order?.state));
-  const read = async (): Promise<void> => {
+  const readWorkers = async (): Promise<void> => {
     const { workers } = await remote.request(workersApi.list);
     for (const worker of workers) if (pendingIds.has(worker.id)) note(worker);
     const existing = new Set<string>(workers.map(({ id }) => id));
@@ -123,10 +123,10 @@ function followUpdates(
   };
   return live(remote, async events => {
     // Read the workers only after the stream is open, so that no change is missed.
-    await read();
+    await readWorkers();
     if (isOver()) return views;
     for await (const event of events) {
-      if (event.kind === 'reset') await read();
+      if (event.kind === 'reset') await readWorkers();
       else if (event.kind === 'worker' && pendingIds.has(event.worker_id)) {
         if (event.worker === null) pendingIds.delete(event.worker_id);
         else note(event.worker);

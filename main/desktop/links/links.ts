@@ -20,7 +20,7 @@ export function parseLink(link: string): Link | null {
   return page === null ? null : { kind: 'page', page };
 }
 
-const things = { job: { id: JobId, page: '/jobs' }, worker: { id: WorkerId, page: '/workers' } } as const;
+const targets = { job: { id: JobId, page: '/jobs' }, worker: { id: WorkerId, page: '/workers' } } as const;
 
 /** Pages that users can open from the taskbar or dock menu, by the name in the link. */
 export const shortcutPages = { 'new-job': '/jobs/new', jobs: '/jobs', workers: '/workers' } as const;
@@ -29,12 +29,12 @@ export type Shortcut = keyof typeof shortcutPages;
 export const shortcutLink = (name: Shortcut): string => `${scheme}://open/${name}`;
 
 function pageOfLink(link: string): string | null {
-  const [, thing, id] = /^trainyard:\/\/(job|worker|open)\/([^/?#]+)\/?$/i.exec(link) ?? [];
-  const kind = thing?.toLowerCase();
+  const [, name, id] = /^trainyard:\/\/(job|worker|open)\/([^/?#]+)\/?$/i.exec(link) ?? [];
+  const kind = name?.toLowerCase();
   if (id === undefined) return null;
-  if (kind === 'open') return Object.entries(shortcutPages).find(([name]) => name === id)?.[1] ?? null;
+  if (kind === 'open') return Object.entries(shortcutPages).find(([page]) => page === id)?.[1] ?? null;
   if (kind !== 'job' && kind !== 'worker') return null;
-  const { id: schema, page } = things[kind];
+  const { id: schema, page } = targets[kind];
   const parsed = schema.safeParse(id);
   return parsed.success ? `${page}/${parsed.data}` : null;
 }

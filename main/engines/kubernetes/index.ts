@@ -80,8 +80,8 @@ export function createKubernetesEngine(options: KubernetesEngineOptions): Engine
   }
 
   /**
-   * Deletes Jobs and thereby their pods, which get SIGTERM and the order's grace period. With `now`, the grace period is one
-   * second.
+   * Deletes Jobs. The cluster then deletes their pods, which get SIGTERM and the order's grace period. With `now`, the grace
+   * period is one second.
    */
   async function end(ids: readonly LaunchId[], how: 'ask' | 'now'): Promise<void> {
     for (const chunk of inChunks(ids)) {

@@ -50,7 +50,7 @@ export function jobManifest(fleet: string, settings: KubernetesSettings, order: 
       ...(queued && { suspend: true }),
       parallelism: 1,
       completions: 1,
-      // No second pod: it could not join, because the join token works only once.
+      // Create no second pod, because it could not join: the join token works only once.
       backoffLimit: 0,
       // Record a preemption in the Job, because the pod with the reason is deleted.
       podFailurePolicy: {

@@ -76,6 +76,7 @@ export interface LaunchObjects {
   readonly refusal?: string | undefined;
 }
 
+/** Groups Jobs with their newest pods by launch. Ignores objects without a valid launch label. */
 export function groupByLaunch(
   items: z.output<typeof JobsAndPods>['items'],
 ): ReadonlyMap<LaunchId, LaunchObjects> {
@@ -95,5 +96,6 @@ export function groupByLaunch(
   );
 }
 
+/** Returns the condition of this type if it has this status; undefined otherwise. */
 export const findCondition = (conditions: z.output<typeof Conditions>, type: string, status = 'True') =>
   conditions?.find(each => each.type === type && each.status === status);

@@ -39,7 +39,7 @@ export function reasonKind(reason: string): WaitingReason['kind'] {
   const word = /^\w*/.exec(reason)?.[0] ?? '';
   const kind = kinds[word];
   if (kind !== undefined) return kind;
-  // Slurm has more than a hundred reasons for limits of accounts and QOS. `QOSNotAllowed` is no limit.
+  // Slurm has more than a hundred reasons for limits of accounts and QOS. `QOSNotAllowed` is not a limit.
   if (/^(?:QOS(?!NotAllowed)|Assoc|Max\w+Per(?:Account|User)$)/.test(word)) return 'quota';
   // Slurm prints a sentence for this reason.
   if (reason.startsWith('Nodes required for job are DOWN')) return 'resources';

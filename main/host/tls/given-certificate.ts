@@ -60,7 +60,7 @@ export function createGivenCertificate(deps: GivenCertificateOptions): Certifica
     key: readGiven('--ssl-key', deps.keyFile),
   });
   const check = ({ key, certificate }: Texts): Identity => {
-    const identity = named(deps, () => identityOf('files', key, certificate));
+    const identity = withFileNames(deps, () => identityOf('files', key, certificate));
     if (identity.expiresAt > clock.wall()) return identity;
     throw new Error(
       `${deps.certificateFile} (--ssl-cert) has expired at ${clock.iso(identity.expiresAt)}: renew it, or give --ssl alone ` +
@@ -120,7 +120,7 @@ function readGiven(flag: string, file: string): string {
   }
 }
 
-function named({ certificateFile, keyFile }: GivenCertificateOptions, act: () => Identity): Identity {
+function withFileNames({ certificateFile, keyFile }: GivenCertificateOptions, act: () => Identity): Identity {
   try {
     return act();
   } catch (cause) {

@@ -158,8 +158,8 @@ export function createOwnCertificate(deps: OwnCertificateDeps): Certificates {
     async open() {
       if (shown !== null) return shown;
       makeFolder(folder);
-      const key = keyIn(keyFile);
-      const stored = existsSync(certificateFile) ? keptIn(certificateFile, key) : null;
+      const key = readKey(keyFile);
+      const stored = existsSync(certificateFile) ? readCertificate(certificateFile, key) : null;
       shown = stored ?? (await first(key));
       await renewIfNeeded();
       if (shown.expiresAt <= clock.wall()) {
@@ -194,7 +194,7 @@ function whyRenew(
 const certifiable = (names: readonly string[]): readonly string[] =>
   names.filter(name => isIP(name) !== 0 || /^(?=.{1,253}$)[a-z\d_](?:[a-z\d_.-]*[a-z\d_])?$/.test(name));
 
-function keyIn(file: string): string {
+function readKey(file: string): string {
   if (!existsSync(file)) writeWhole(file, makeKey());
   const key = `${readSecret(file)}\n`;
   try {
@@ -213,7 +213,7 @@ function keyIn(file: string): string {
  * Returns null for a certificate that cannot be read or belongs to another key. A new one is then created, and the pin does not
  * change.
  */
-function keptIn(file: string, key: string): Identity | null {
+function readCertificate(file: string, key: string): Identity | null {
   try {
     return identityOf('own', key, readFileSync(file, 'utf8'));
   } catch {

@@ -50,7 +50,7 @@ export function guardFailures(limit: FailureLimit, note: Orchestrator['access'][
     if (verdict === 'begin') note('auth.limited', address, call, {}, networkOf(address));
     if (verdict !== 'count') return tooMany;
     const secret = secretOf(request);
-    // A request without a credential is no attempt to authenticate: it comes from a browser before the sign-in, or a visitor.
+    // A request without a credential is not an attempt to authenticate. It comes from a visitor, or a browser before the sign-in.
     if (secret !== null || call.endsWith(` ${sessionApi.signIn.path}`)) {
       const hash = secret === null ? null : hashOf(secret).toString('hex').slice(0, hashDigits);
       note('auth.refused', address, call, { why, sha256: hash }, networkOf(address));

@@ -97,8 +97,8 @@ const forwarding = [
 ];
 
 /**
- * Returns true if the client certainly runs on this machine. A header that only proxies send, HTTP/1.0 (nginx's default) or a
- * host name other than loopback suggests a proxy, so the client may be anywhere.
+ * Returns true if the client certainly runs on this machine. Three signs suggest a proxy: a header that only proxies send,
+ * HTTP/1.0 (nginx's default), or a host name other than loopback. Behind a proxy, the client may be anywhere.
  */
 export function isFromHere(request: IncomingMessage): boolean {
   const { remoteAddress = '', localAddress = '' } = request.socket;

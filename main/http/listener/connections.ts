@@ -130,7 +130,7 @@ export function createConnections(
         connection.isClosing = true;
         if (connection.isUsed && connection.requestCount === 0) connection.raw.destroy();
       }
-      streams.endThose(response => answers.has(response));
+      streams.endMatching(response => answers.has(response));
       const timer = setTimeout(() => {
         for (const { raw } of closing) raw.destroy();
       }, endWithinMs);
@@ -173,7 +173,7 @@ function createWaiting(requests: RequestTracker, { maxWaiting, requestMs }: Conn
     },
     finishRequest(connection: Connection): void {
       connection.requestCount -= 1;
-      // Otherwise an idle connection would keep its last request in memory.
+      // Release the response, because an idle connection would keep its last request in memory.
       if (isWhole(connection)) connection.awaited = null;
       if (connection.requestCount > 0 || connection.raw.destroyed) return;
       if (connection.isClosing) connection.httpSocket?.destroySoon();

@@ -76,6 +76,7 @@ function rememberHostnames(): (host: string) => string | null {
   };
 }
 
+/** Creates the middleware that applies `judgeEdge`, and logs each unknown host name once. */
 export function guardEdge(isOurs: IsOurs, log: Pick<Log, 'warn'>): RequestHandler {
   const nameIn = rememberHostnames();
   const logged = new Set<string>();

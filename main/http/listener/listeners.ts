@@ -74,7 +74,7 @@ export function createListeners(
       const cut = (): void => {
         for (const response of others()) response.destroy();
       };
-      streams.endThose(() => true);
+      streams.endMatching(() => true);
       const timer = setTimeout(cut, finishWithinMs);
       // New requests already go to `suspendedHandler`, which answers immediately, so they are not waited for.
       await Promise.all(others().map(closed));

@@ -78,6 +78,7 @@ const head = Object.entries({
   'X-Accel-Buffering': 'no',
 }).flat();
 
+/** Turns a response into an event stream, and sends its headers. */
 export function openEventStream(response: Response, budget: UnreadBudget): EventStream {
   response.writeHead(200, [...head]);
   response.socket?.setNoDelay(true);
@@ -139,8 +140,8 @@ export const encodeFrame = (data: unknown, id: number): Uint8Array =>
   Buffer.from(`id: ${id}\ndata: ${asciiJson(data)}\n\n`, 'latin1');
 
 /**
- * Encodes JSON as one line of ASCII. The HTTP library of SimpleTuner's agent treats U+0085, U+2028 and U+2029 as ends of lines,
- * and would split a frame there (docs/internals/worker-contract.md, section 3, item 1).
+ * Encodes JSON as one line of ASCII. The HTTP library of SimpleTuner's agent treats U+0085, U+2028 and U+2029 as ends of lines.
+ * It would split a frame there (docs/internals/worker-contract.md, section 3, item 1).
  */
 const asciiJson = (value: unknown): string =>
   JSON.stringify(value).replace(

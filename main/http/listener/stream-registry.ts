@@ -21,7 +21,8 @@ export interface StreamRegistry {
   hasRoom(holder: string): boolean;
   /** Ends the streams of clients that have lost the permission to read them. */
   recheck(): void;
-  endThose(which: (response: Response) => boolean): void;
+  /** Ends the streams whose response is selected. */
+  endMatching(which: (response: Response) => boolean): void;
 }
 
 interface OpenStream extends Pick<StreamTerms, 'ping' | 'isAllowed'> {
@@ -61,7 +62,7 @@ export function createStreamRegistry(maxUnreadBytes = maxUnreadInAll): StreamReg
     recheck() {
       for (const openStream of streams.values()) endIfForbidden(openStream);
     },
-    endThose(which) {
+    endMatching(which) {
       for (const [response, { stream }] of streams) if (which(response)) stream.end();
     },
   };

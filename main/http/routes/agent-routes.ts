@@ -35,7 +35,8 @@ export interface AgentDeps extends ProgramDeps {
 }
 
 /**
- * In seconds. curl and the agent retry up to five times, with pauses of this length. By then, another download has usually ended.
+ * The `Retry-After` of a refused download, in seconds. curl and the agent retry up to five times, with pauses of this length.
+ * After five pauses, another download has usually ended.
  */
 const retryDownloadS = '10';
 

@@ -25,7 +25,7 @@ export function mountCurveRoutes(router: Router, orchestrator: Curves): void {
     const { attempt = null, keys, points, ...range } = query;
     const curves = orchestrator.files.jobCurves(id, attempt);
     if (!curves.ok) return curves;
-    const requested = chosen(curves.value, keys);
+    const requested = selectKeys(curves.value, keys);
     const count = requested.reduce((sum, each) => sum + each.keys.length, 0);
     const maxPerCurve = Math.max(1, Math.min(points, Math.floor(maxPoints / Math.max(1, count))));
     const filter = {
@@ -61,7 +61,7 @@ export function mountCurveRoutes(router: Router, orchestrator: Curves): void {
       'Content-Disposition': `attachment; filename="${fileNameOf(id)}"`,
       'Cache-Control': 'no-store',
     });
-    void writeCsv(response, csvOf(orchestrator, chosen(curves.value, keys)));
+    void writeCsv(response, csvOf(orchestrator, selectKeys(curves.value, keys)));
     return accept(undefined);
   });
 }
@@ -69,7 +69,7 @@ export function mountCurveRoutes(router: Router, orchestrator: Curves): void {
 const fileNameOf = (id: JobId): string => `metrics-${id}.csv`;
 
 /** Returns the attempts with the requested keys. Attempts without any of them are left out. */
-const chosen = ({ attempts }: JobCurves, keys: readonly string[] | undefined) =>
+const selectKeys = ({ attempts }: JobCurves, keys: readonly string[] | undefined) =>
   attempts
     .map(each => ({ ...each, keys: each.keys.filter(key => keys === undefined || keys.includes(key)) }))
     .filter(each => each.keys.length > 0);

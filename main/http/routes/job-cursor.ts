@@ -22,13 +22,13 @@ export function positionOf(cursor: string, sort: JobSort): Outcome<JobPosition> 
     const order = Order.safeParse(/^\d+$/.test(cursor) ? Number(cursor) : null);
     return order.success ? accept({ value: order.data, order: order.data }) : refusal;
   }
-  const position = Position.safeParse(parsed(Buffer.from(cursor, 'base64url').toString()));
+  const position = Position.safeParse(parseJson(Buffer.from(cursor, 'base64url').toString()));
   if (!position.success) return refusal;
   const [value, order, madeFor] = position.data;
   return madeFor === sort ? accept({ value, order }) : refusal;
 }
 
-function parsed(text: string): unknown {
+function parseJson(text: string): unknown {
   try {
     return JSON.parse(text);
   } catch {

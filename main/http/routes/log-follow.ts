@@ -18,7 +18,7 @@ export interface LogFollowing {
 }
 
 const maxShown = 16_384;
-/** Minimum time between two reads. A progress bar thus updates at most four times a second. */
+/** Minimum time between two reads. It limits a progress bar to four updates a second. */
 const minMs = 250;
 /** Maximum time between two reads. A read is needed without a change of the files, because an attempt can end by a timeout. */
 const maxMs = 5_000;
@@ -50,7 +50,7 @@ export async function followLog(following: LogFollowing): Promise<void> {
         sendEvent(stream, { type: 'lines', lines: [], open_line: facts.openLine }, next);
       sentLine = facts.openLine;
       if (next < facts.totalLines) {
-        // Retention of logs has removed the lines in the meantime.
+        // Retention of logs has removed these lines after `facts` was read.
         if (next === before) await waitFor(null, minMs, controller.signal);
         continue;
       }

@@ -41,7 +41,7 @@ const maxInText = 1_048_576;
 /** Maximum size of all lines in a response, in characters. The client then requests the lines after the last one. */
 const maxInPage = 4_194_304;
 const maxSearchMs = 20_000;
-/** Each search takes CPU time from all other requests. */
+/** Maximum number of concurrent searches, because each search takes CPU time from all other requests. */
 const maxSearches = 4;
 
 type Found = LogRef & { readonly facts: LogFacts };
@@ -143,7 +143,7 @@ async function findLog(
   const ref = await orchestrator.files.findLog(id, requestedAttempt ?? null);
   if (!ref.ok) return ref;
   const facts = await files.facts(id, ref.value.attempt);
-  // The log was removed in the meantime, or contains no complete segment yet.
+  // The log was removed after `findLog` had found it, or it contains no complete segment yet.
   if (facts === null)
     return refuse('log_not_found', `There is no log of attempt ${ref.value.attempt} of job ${id} any more`);
   return accept({ ...ref.value, facts });
@@ -182,7 +182,7 @@ const lineOf = ({ line, at, text, isCut, isNote }: StoredLine): LogLine => ({
   ...(isNote && { note: 'lost' }),
 });
 
-/** Returns the lines from a line number on; without one, the last lines. */
+/** Returns at most `limit` lines: those from the line number `from` on, or the last ones if `from` is null. */
 async function pageOf(
   files: LogFiles,
   { jobId, attempt, facts }: Found,

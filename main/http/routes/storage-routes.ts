@@ -241,7 +241,7 @@ function sendStored({ response, heap }: Sending, path: string, sha256: string, n
   response.sendFile(path, options, (cause?: Error) => {
     if (cause === undefined || response.headersSent) return;
     for (const header of ['Content-Disposition', 'ETag', 'Last-Modified']) response.removeHeader(header);
-    sendProblem(response, lost(cause, name).refusal);
+    sendProblem(response, refusalForSend(cause, name).refusal);
   });
 }
 
@@ -249,7 +249,7 @@ function sendStored({ response, heap }: Sending, path: string, sha256: string, n
  * Returns the refusal for a failed `sendFile`. If the file is missing although its row exists, the database was restored from a
  * backup without the files.
  */
-const lost = (cause: Error, key: string) =>
+const refusalForSend = (cause: Error, key: string) =>
   'status' in cause && cause.status === 416
     ? refuse('invalid_request', 'Range: there are not so many bytes')
     : refuse('artifact_not_found', `The file ${key} is not on the disk any more`);

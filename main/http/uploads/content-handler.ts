@@ -162,7 +162,7 @@ async function receiveContent(
   try {
     onAccepted();
     const terms = { pace: deps.pace ?? pace, hash };
-    const arrived = await receiveBody(request, plan, counting(part, entry), terms);
+    const arrived = await receiveBody(request, plan, countWrites(part, entry), terms);
     if (arrived.kind === 'broken') return accept(null);
     const wrong = findMismatch(plan.ofBody, arrived.digests);
     if (wrong !== null)
@@ -184,7 +184,7 @@ async function receiveContent(
 
 type Part = Awaited<ReturnType<ContentFiles['openPart']>>;
 
-const counting = (part: Part, entry: ActiveUpload): Pick<FileEnd, 'write'> => ({
+const countWrites = (part: Part, entry: ActiveUpload): Pick<FileEnd, 'write'> => ({
   async write(bytes) {
     await part.write(bytes);
     entry.rest -= bytes.length;

@@ -1,8 +1,8 @@
 import { createHash, type Hash } from 'node:crypto';
 
 /**
- * Stores the SHA-256 state of files that arrive in several requests, so that the server need not read a file again when it is
- * complete.
+ * Stores the SHA-256 state of files that arrive in several requests. The server then need not read a complete file again to hash
+ * it.
  */
 export interface RunningHashes {
   /**

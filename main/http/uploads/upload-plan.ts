@@ -37,6 +37,7 @@ const checksums: readonly (readonly [
 
 const bad = (what: string) => refuse('invalid_request', what);
 
+/** Reads the plan of an upload from its headers. Refuses encoded bodies, bodies of unknown length, and invalid headers. */
 export function planUpload(headers: IncomingHttpHeaders): Outcome<UploadPlan> {
   const encoding = headers['content-encoding'];
   if (encoding !== undefined && encoding !== 'identity')

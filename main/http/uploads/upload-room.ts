@@ -108,7 +108,7 @@ export function createUploadRoom({ orchestrator, files, reserveBytes, log }: Roo
 
 /**
  * Converts the refusal of a request whose body has started. Space may become free later, and the bytes of a resumable upload are
- * kept, so this is an error of the server and not of the request.
+ * kept. So this counts as an error of the server, not of the request.
  */
 const afterStart = (refusal: Refusal): Refusal =>
   refusal.code === 'quota_exceeded' ? refuse('storage', refusal.detail).refusal : refusal;

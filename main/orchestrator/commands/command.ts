@@ -16,18 +16,18 @@ import { resumesFromUploads } from '../v1-agent.ts';
  * Resolves with the result of `act` when the transaction is on disk.
  */
 export const command = <T>(core: Core, act: (tx: Tx) => T): Promise<T> =>
-  commandWithAnswer(core, act, (_tx, done) => done);
+  commandWithAnswer(core, act, (_tx, result) => result);
 
 /** Like `command`, but resolves with an answer that is computed after the dispatch. */
 export const commandWithAnswer = <T, A>(
   core: Core,
   act: (tx: Tx) => T,
-  answer: (tx: Tx, done: T) => A,
+  answer: (tx: Tx, result: T) => A,
 ): Promise<A> =>
   core.store.write(tx => {
-    const done = act(tx);
+    const result = act(tx);
     dispatch(core, tx);
-    return answer(tx, done);
+    return answer(tx, result);
   });
 
 /** Like `command`, for callers that do not wait for the result. Logs a failure. */
@@ -61,15 +61,15 @@ function dispatch(core: Core, tx: Tx): number {
   return dispatched;
 }
 
-/** Whether a worker would take a new job immediately. First dispatches the pending jobs, which go first. */
+/** Whether a worker would take a new job immediately. First dispatches the pending jobs, because they have precedence. */
 export function isTakenAtOnce(core: Core, tx: Tx, createJob: () => PendingJob): boolean {
   dispatch(core, tx);
   return core.jobQueue.takerFor(core, tx, createJob()) !== null;
 }
 
 /**
- * Offers the job to one or several workers. The attempt belongs to the first worker; the others are its nodes. Fails the
- * job if its input files no longer exist.
+ * Offers the job to one or several workers. The first worker owns the attempt. With several workers, each one is a node of
+ * the attempt. Fails the job if its input files no longer exist.
  */
 function offer(core: Core, tx: Tx, job: PendingJob, workers: readonly WorkerId[]): void {
   const [workerId] = workers;
@@ -106,6 +106,7 @@ function offer(core: Core, tx: Tx, job: PendingJob, workers: readonly WorkerId[]
   }
 }
 
+/** Returns where a new attempt continues; null for a first attempt, and if the worker cannot resume from uploaded files. */
 function resumption(tx: Tx, job: PendingJob, workerId: WorkerId): Resumption | null {
   if (job.attempt === null || !resumesFromUploads(tx.worker(workerId))) return null;
   return resumptionOf(newestCheckpoint(tx, job), job.progress?.step ?? null);

@@ -11,8 +11,8 @@ import { pathIn } from '../rules/input-rules.ts';
 import { generationOf } from './files/outstanding.ts';
 
 /**
- * Repeats an offer. If the worker has a cooldown, repeats the offer after it, unless the offer was accepted or sent in
- * between.
+ * Repeats an offer, if needed after the worker's cooldown. Does nothing if the offer is accepted or sent again during the
+ * cooldown.
  */
 export function repeatOffer(core: Core, tx: Tx, job: LiveJob): void {
   const { id, workerId } = job.attempt;
@@ -28,7 +28,7 @@ export function repeatOffer(core: Core, tx: Tx, job: LiveJob): void {
   );
 }
 
-/** Sends the offer to the attempt's own worker after the commit. */
+/** Sends the offer to the first worker of the attempt after the commit. */
 export function sendOffer(core: Core, tx: Tx, job: Job): void {
   const { attempt } = job;
   if (attempt === null) throw new Error(`job ${job.id} has no attempt to offer`);

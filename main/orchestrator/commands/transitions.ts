@@ -69,7 +69,7 @@ function offerWarning(tx: Tx, job: Job): { readonly warning?: string } {
  * Returns when the job's attempt started; null if it has not started. After a restart of the server, this is an estimate
  * from the stored wall-clock time.
  */
-export function beginningOf(core: Core, job: LiveJob): MonoMs | null {
+export function attemptStartOf(core: Core, job: LiveJob): MonoMs | null {
   const { startedAt } = job.attempt;
   if (startedAt === null) return null;
   const ranMs = elapsedPart(startedAt, job.spec.timeoutMs ?? Number.POSITIVE_INFINITY, core.time.now());
@@ -81,7 +81,7 @@ function noteDeadlines(core: Core, tx: Tx, job: Job): void {
   const { backoff, attemptStart, unconfirmed } = core.deadlines;
   if (isLive(job)) {
     if (job.status === 'cancelling') unconfirmed.set(job.id, core.clock.mono() + core.times.unconfirmedMs);
-    const startedAt = beginningOf(core, job);
+    const startedAt = attemptStartOf(core, job);
     backoff.delete(job.id);
     tx.afterCommit(() => {
       if (startedAt === null) attemptStart.delete(job.id);
@@ -113,7 +113,7 @@ function acknowledge(core: Core, tx: Tx, job: LiveJob): void {
 function freeWorker(core: Core, tx: Tx, job: LiveJob, next: Job): void {
   acknowledge(core, tx, job);
   const end = next.attempt?.end;
-  const startedAt = beginningOf(core, job);
+  const startedAt = attemptStartOf(core, job);
   free(core, tx, job.attempt.workerId, {
     jobId: job.id,
     cause: end?.cause ?? null,

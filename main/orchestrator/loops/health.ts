@@ -12,7 +12,7 @@ import {
 } from '../rules/recovery.ts';
 import { endNode, lostNode, withdrawnNode } from '../commands/jobs/node-reports.ts';
 import { repeatOffer, sendNodeOffer } from '../commands/offers.ts';
-import { applyEvent, beginningOf, countMissedOffer } from '../commands/transitions.ts';
+import { applyEvent, attemptStartOf, countMissedOffer } from '../commands/transitions.ts';
 import type { AttemptNode } from '../node-model.ts';
 import { removeWorker } from '../commands/workers/worker-admin.ts';
 import { markOffline } from '../commands/workers/worker-calls.ts';
@@ -32,7 +32,7 @@ export interface HealthLoop {
 /**
  * Creates the loop that acts on deadlines. It wakes at the next deadline, and at least once per `maxMs`. A contact can only
  * postpone deadlines, so an early alarm finds nothing to do and is set again. If a full disk prevents an overdue action, the
- * next check repeats the action.
+ * next check repeats the action. `takeLongPause`: whether the process has paused for long since the last call.
  */
 export function createHealthLoop(core: Core, takeLongPause: () => boolean): HealthLoop {
   const maxMs = Math.min(core.times.sweepMs, core.times.offlineAfterMs);
@@ -114,8 +114,8 @@ function watched(core: Core): readonly WatchedWorker[] {
 }
 
 /**
- * Describes a node as an attempt, for the recovery plan. A node is lost when the takeover time of its worker is over. Nodes
- * have no state like `recovering`, so other statuses with this deadline represent them.
+ * Describes a node as an attempt, because `planRecovery` knows only attempts. Nodes have no status, so this function chooses
+ * a job status for which the plan includes the takeover deadline.
  */
 function watchedNode(core: Core, { id, drain }: Worker, node: AttemptNode | null): WatchedAttempt | null {
   if (node === null) return null;
@@ -130,7 +130,7 @@ function watchedNode(core: Core, { id, drain }: Worker, node: AttemptNode | null
 }
 
 function watchedAttempt(core: Core, worker: Worker, live: LiveJob): WatchedAttempt {
-  const startedAt = beginningOf(core, live);
+  const startedAt = attemptStartOf(core, live);
   const { timeoutMs } = live.spec;
   const offer = core.connections.offerOf(worker.id);
   return {

@@ -8,7 +8,7 @@ import type { LaunchEvent } from '../rules/launch-lifecycle.ts';
 import { noticeMsOf } from '../rules/pool-rules.ts';
 import { maySubmit } from '../views/demand-facts.ts';
 
-/** Time in ms after the notice period in which a worker must leave. After that, the orchestrator ends its machine. */
+/** Time in ms that a worker has after its notice period to leave. After that, the orchestrator ends its machine. */
 const leaveMs = 60_000;
 /** Minimum time in ms between two calls to end the same launch. */
 const endAgainMs = 30_000;
@@ -74,7 +74,7 @@ export function createLaunchCalls(core: Core, engineOf: EngineOf, contactOf: Con
   /** Submits wanted launches, ends ending ones, and sends notices to workers that must leave. */
   return function carryOut(): void {
     const open = core.store.openLaunches();
-    forgetOthers(open, endCalls.endings, notified);
+    forgetClosed(open, endCalls.endings, notified);
     for (const pool of core.store.pools()) {
       const launchesOfPool = open.filter(({ poolId }) => poolId === pool.id);
       for (const launch of launchesOfPool) {
@@ -102,7 +102,7 @@ interface Ending {
 
 type Apply = (id: LaunchId, event: LaunchEvent) => Promise<void>;
 
-/** Ends launches in their engine: first asks the worker to leave, later ends its machine. Repeats calls without effect. */
+/** Ends launches in their engine: first asks the worker to leave, later ends its machine. Repeats a call that had no effect. */
 function createEndCalls(core: Core, engineOf: EngineOf, apply: Apply) {
   const endings = new Map<LaunchId, Ending>();
 
@@ -140,12 +140,13 @@ function createEndCalls(core: Core, engineOf: EngineOf, apply: Apply) {
 const restarted = 'The orchestrator stopped while it waited for the answer of the engine';
 
 /** Removes the entries of launches that are no longer open. */
-function forgetOthers(
+function forgetClosed(
   open: readonly Launch[],
-  ...books: readonly { keys(): Iterable<LaunchId>; delete(id: LaunchId): boolean }[]
+  ...collections: readonly { keys(): Iterable<LaunchId>; delete(id: LaunchId): boolean }[]
 ): void {
   const ids = new Set(open.map(({ id }) => id));
-  for (const book of books) for (const id of book.keys()) if (!ids.has(id)) book.delete(id);
+  for (const collection of collections)
+    for (const id of collection.keys()) if (!ids.has(id)) collection.delete(id);
 }
 
 function eventOf(answer: LaunchAnswer): LaunchEvent {

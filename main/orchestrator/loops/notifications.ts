@@ -16,11 +16,12 @@ import {
 } from '../rules/notification-rules.ts';
 import { startOfDay } from '../views/demand-facts.ts';
 
-/** Limits of the time until the next check of an outbox that is not empty. The clock may be adjusted in between. */
+/** Limits in ms of the time until the next check of a non-empty outbox. The wall clock may be adjusted during that time. */
 const minLookMs = 1_000;
 const maxLookMs = 60_000;
 /** Interval in ms of the check for conditions that no event reports. */
 const inspectMs = 30_000;
+/** Number of ended deliveries that are kept. */
 const keptDeliveries = 1_000;
 const hourMs = 3_600_000;
 /** Larger images are not attached: Discord refuses requests above 8 MiB, and mail servers often do above 10 MB. */

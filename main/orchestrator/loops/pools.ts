@@ -11,7 +11,7 @@ import { createLaunchCalls } from './launch-calls.ts';
 
 /** Interval of the loop in ms. */
 const lookMs = 5_000;
-/** Interval in ms at which an engine is listed for a pool without open launches. */
+/** Interval in ms of the list requests to the engine of a pool without open launches. */
 const calmListMs = 60_000;
 /** After this many lists in a row with an unknown launch of this fleet, the orchestrator ends that launch. */
 const maxOrphanSightings = 2;

@@ -18,8 +18,8 @@ const agrees = (wall: WallMs, expected: WallMs, passedMs: number): boolean =>
 
 /**
  * Returns the trusted time at a start. If the machine was not rebooted since the mark, the time since boot measures the
- * elapsed time. After a reboot, at least the time since that boot has elapsed. Then the wall clock is trusted if it shows at
- * least this time, and at most 30 days more.
+ * elapsed time. After a reboot, the elapsed time is at least the time since that boot. Then the wall clock is trusted if it
+ * shows at least this elapsed time, and at most 30 days more.
  */
 function resumeTime(mark: ClockMark | null, now: ClockReading): WallMs {
   if (mark === null) return now.wall;
@@ -78,8 +78,8 @@ export interface SteadyClock extends Clock {
 
 /**
  * Creates the steady clock (docs/internals/semantics.md, section 3). It ticks regularly. A late tick means that the process
- * was paused. Then at most one tick of the elapsed time counts. A read before the late tick also detects the pause, so that
- * no decision uses a time that includes the pause.
+ * was paused. Then only one tick interval of the elapsed time counts. A read before the late tick also detects the pause, so
+ * that no decision uses a time that includes the pause.
  */
 export function createSteadyClock(clock: Clock, times: SteadyTimes): SteadyClock {
   let pausedMs = 0;

@@ -39,14 +39,16 @@ const noDoubts: ReadonlySet<string> = new Set();
 interface Entry {
   load: Load;
   contactAt: MonoMs;
+  /** End of the worker's cooldown. */
   settledAt: MonoMs;
   stream: WorkerStream | null;
   offer: OpenOffer | null;
-  /** Time of the first consecutive heartbeat that did not name the worker's job; null if the last one did. */
+  /** Since when heartbeats have not named the worker's job; null if the last heartbeat named it. */
   absentSince: MonoMs | null;
   /** True if `contactAt` is a contact with the worker. False if it is the start of a grace period. */
   met: boolean;
   duplicate: DuplicateInstance | null;
+  /** Keys of the known GPU troubles that the last report did not name. A second report without them ends them. */
   doubted: ReadonlySet<string>;
   /** Time at which the stream broke; null while a stream is open, and after a clean end. */
   lostStreamAt: MonoMs | null;
@@ -110,7 +112,7 @@ export interface ConnectionRegistry {
   /** Returns the number of consecutive offers that the worker has not acknowledged. */
   missedOf(worker: WorkerId): number;
   noteMissed(worker: WorkerId, missed: number): void;
-  /** Records a heartbeat that does not name the worker's job. Returns the time of the first such consecutive heartbeat. */
+  /** Records a heartbeat that does not name the worker's job. Returns since when heartbeats have not named the job. */
   noteAbsence(worker: WorkerId, now: MonoMs): MonoMs;
   noteDuplicate(worker: WorkerId, duplicate: DuplicateInstance): void;
   /** Called when the worker has named its job. Earlier heartbeats without the job no longer count. */

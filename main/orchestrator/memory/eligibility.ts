@@ -43,8 +43,8 @@ interface Deadlines {
 }
 
 /**
- * Returns the elapsed part of a span that started before this process, so only wall-clock times are known. Limits the result
- * to 0 to `spanMs`, because the clock may have been set in between.
+ * Returns the elapsed part of a span that started before this process, so that only its wall-clock time is known. The result
+ * is between 0 and `spanMs`, even if the wall clock was set since the start of the span.
  */
 export const elapsedPart = (since: WallMs, spanMs: number, wall: WallMs): number =>
   Math.min(Math.max(wall - since, 0), spanMs);
@@ -125,6 +125,7 @@ function factsOf(context: EligibilityContext, read: Read, worker: Worker, now: M
   };
 }
 
+/** Returns the current status of a worker, with its reason. */
 export function statusOf(context: EligibilityContext, read: Read, worker: Worker): DerivedStatus {
   const now = context.clock.mono();
   return workerStatus(factsOf(context, read, worker, now), now);
@@ -137,6 +138,7 @@ interface Candidacy extends DerivedStatus {
   readonly trialAt: MonoMs | null;
 }
 
+/** Returns the current status of a worker, with all reasons why the worker cannot take a job. */
 export function candidacyOf(context: EligibilityContext, read: Read, worker: Worker): Candidacy {
   const now = context.clock.mono();
   const facts = factsOf(context, read, worker, now);

@@ -42,8 +42,8 @@ export interface EnergyBook {
 }
 
 /**
- * Readings of a worker that are more than `maxGapMs` apart add no energy. Calls `onFirst` when the first energy arrives that
- * is not stored.
+ * Creates an energy book. Readings of a worker that are more than `maxGapMs` apart add no energy. `onFirst` is called when
+ * energy arrives in an empty book, so that the caller can schedule its storage.
  */
 export function createEnergyBook(maxGapMs: number, onFirst: () => void): EnergyBook {
   const readings = new Map<WorkerId, PowerReading>();
@@ -119,7 +119,7 @@ export function notePower(
   const jobId = live?.id ?? node?.jobId ?? null;
   const attemptId = live?.attempt.id ?? node?.attemptId ?? null;
   const spec = live?.spec ?? (jobId === null ? undefined : core.store.job(jobId)?.spec);
-  // Jobs number GPUs by their positions in the worker's list. A job that requires no number of GPUs may use all.
+  // Jobs number GPUs by their positions in the worker's list. A job without a number of GPUs can use all.
   const listed = agent?.capabilities.gpus ?? [];
   const positions = spec === undefined ? [] : gpusFor(spec);
   const gpus =

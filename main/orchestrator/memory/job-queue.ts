@@ -32,7 +32,7 @@ export interface JobQueue {
   noteQueue(): void;
   /** Returns the next placement. Null when there is none, or when the queue is paused or at its limit. */
   next(context: EligibilityContext, read: Read): Placement | null;
-  /** Returns the worker that would get this job immediately if it were queued now; null for none. Place all others first. */
+  /** Returns the worker that would get this job if it were queued now; null for none. Place all other jobs before this call. */
   takerFor(context: EligibilityContext, read: Read, job: PendingJob): WorkerId | null;
   /**
    * Returns jobs that only wait for a worker, in dispatch order, at most `limit` of each shape. Empty while the queue is
@@ -50,7 +50,7 @@ export function createJobQueue(): JobQueue {
   const jobs = createAgenda<JobId>();
   const workers = createAgenda<WorkerId>();
   /**
-   * Jobs that only one worker could take, but this worker lost them and is barred by the backoff. They wait for another
+   * Jobs whose only fitting worker lost their last attempt, so that the backoff bars this worker. The jobs wait for another
    * worker, or for the end of the backoff.
    */
   const barred = new Set<JobId>();
@@ -151,6 +151,7 @@ function createGathering() {
     };
 }
 
+/** Returns the fields of a pending job that placement needs. */
 export const toCandidate = (job: PendingJob): PendingCandidate => ({
   id: job.id,
   requirements: job.spec.requirements,
@@ -167,8 +168,8 @@ export const toCandidate = (job: PendingJob): PendingCandidate => ({
 });
 
 /**
- * Adds the worker to the index if it is available. Otherwise returns when to evaluate it again. Returns null if it was
- * added, or if a notification will follow.
+ * Adds the worker to the index if it is available. Otherwise returns when to evaluate the worker again. Returns null if the
+ * worker was added, or if the end of its ineligibility will notify the queue.
  */
 function placeWorker(
   context: EligibilityContext,

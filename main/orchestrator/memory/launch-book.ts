@@ -50,6 +50,7 @@ export function createLaunchBook(): LaunchBook {
   const idle = new Map<WorkerId, MonoMs>();
   /** The times since which started machines could have registered. */
   const joinSince = new Map<WorkerId, MonoMs>();
+  /** The last start or long pause of the orchestrator, before which no worker could register. */
   let presentSince: MonoMs = Number.NEGATIVE_INFINITY;
   const dueAt = ({ launch, noticeMs }: Entry): WallMs | null =>
     launch.endsAt === null ? null : launch.endsAt - noticeMs;

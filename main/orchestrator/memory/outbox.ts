@@ -15,7 +15,7 @@ interface OutboxDeps {
 
 /**
  * Stores a delivery for each channel whose rules match. Uses the transaction of the change that caused the notification, so
- * that a crash cannot lose only one of them (ADR 37). `occasion`: identifies the cause; each channel gets it once.
+ * that a crash loses both or neither (ADR 37). `occasion`: identifies the cause. Each channel gets one delivery per occasion.
  */
 export function notify(deps: OutboxDeps, tx: Tx, notification: Notification | null, occasion: string): void {
   if (notification === null) return;

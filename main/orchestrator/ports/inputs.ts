@@ -27,7 +27,10 @@ export interface FoundConfig {
   readonly bundle: Outcome<Bundle>;
 }
 
-/** The precondition of a change. `something`: the config exists. A list: the config exists, and its tag is in the list. */
+/**
+ * The precondition of a change. `anything`: none. `nothing`: the config does not exist. `something`: the config exists. A
+ * list: the config exists, and its tag is in the list.
+ */
 export type ExpectedConfig = 'anything' | 'nothing' | 'something' | readonly string[];
 
 /** A planned change of the folder of configs. */
@@ -147,8 +150,8 @@ export interface DatasetWrites {
   removeIncompleteVersions(before: WallMs): void;
   putContent(content: StoredContent, at: WallMs): void;
   /**
-   * Removes the rows of contents that no version uses. They must be stored before `before`, or their last version must have
-   * been removed. Returns the number of removed rows.
+   * Removes the rows of contents that no version uses. Keeps contents that were stored after `before`, unless their last
+   * version was removed. Returns the number of removed rows.
    */
   removeUnlistedContents(before: WallMs, limit: number): number;
   /** Removes the rows of contents that were removed from the disk. */

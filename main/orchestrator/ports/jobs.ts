@@ -39,7 +39,7 @@ export interface WaitingJob {
   readonly avoid: WorkerId | null;
 }
 
-/** A job with the fields that may delay its placement. */
+/** A pending job, with the fields that can delay its placement. */
 export interface PendingCandidate extends WaitingJob {
   readonly approval: Approval | null;
   /** Number of parents that the job still waits for. */

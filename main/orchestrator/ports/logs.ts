@@ -6,7 +6,7 @@ import type { WallMs } from '../model.ts';
 export interface LogPiece {
   /** The stored log must end at this offset. Otherwise the piece is not accepted. */
   readonly after: number;
-  /** Offset of the first byte of `text`. If it is greater than `after`, the output in between is lost. */
+  /** Offset of the first byte of `text`. If it is greater than `after`, the output between the two offsets is lost. */
   readonly from: number;
   readonly to: number;
   readonly text: string;

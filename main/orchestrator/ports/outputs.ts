@@ -76,7 +76,7 @@ export interface Artifact {
   readonly bytes: number;
   /** In lower-case hex. */
   readonly sha256: string;
-  /** Name of the stored file. Artifacts of the same job with the same content may share a file. */
+  /** Name of the stored file. Artifacts of the same job with the same content can share a file. */
   readonly file: string;
   readonly createdAt: WallMs;
 }

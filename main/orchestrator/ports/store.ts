@@ -148,8 +148,8 @@ export interface Store extends Read {
   /** Returns false while the disk refuses changes. A write then rejects. */
   acceptsWrites(): boolean;
   /**
-   * Calls `run` whenever the disk accepts writes again after it refused them because it was full or faulty. Writes in between
-   * were rejected. Reads always work.
+   * Calls `run` whenever the disk accepts writes again after it refused them because it was full or faulty. Until then, all
+   * writes are rejected. Reads always work.
    */
   onRecovery(run: () => void): void;
   /** Commits all pending commands, then closes. */

@@ -32,7 +32,7 @@ export const newNodes = (
     isHeld: rank > 0,
   }));
 
-/** Returns the same object when the event changes nothing. A node never returns to an earlier state. */
+/** Returns the node after the event; the same object if nothing changes. A node never returns to an earlier state. */
 export function advanceNode(node: AttemptNode, event: NodeEvent): AttemptNode {
   switch (event.type) {
     case 'claim':
@@ -53,8 +53,8 @@ export function advanceNode(node: AttemptNode, event: NodeEvent): AttemptNode {
 }
 
 /**
- * Keeps the first end, because it is the reason why other nodes were stopped. A completion replaces it: the node may
- * complete before its stop order arrives.
+ * Keeps the first end, because it is the reason why other nodes were stopped. Only a completion replaces the first end: the
+ * node may complete before its stop order arrives.
  */
 const endOf = ({ end }: AttemptNode, next: NodeEnd): NodeEnd =>
   end === null || next.outcome === 'completed' ? next : end;

@@ -19,7 +19,7 @@ const growth = 1.05;
  */
 export function isBestLossDue(keys: Iterable<string>, before: number, after: number): boolean {
   const losses = [...keys].filter(key => lossKeys.some(each => each === key));
-  // Evaluations are rare, so each of them may change the best loss immediately.
+  // Evaluations are rare, so each of them can change the best loss immediately.
   if (losses.some(key => key !== trainingKey)) return true;
   const stage = (count: number): number => Math.floor(Math.log(count + 1) / Math.log(growth));
   return losses.length > 0 && stage(after) > stage(before);

@@ -41,7 +41,7 @@ export function checkpointsIn(artifacts: readonly Artifact[]): readonly Checkpoi
   for (const artifact of artifacts) {
     const name = checkpointOf(artifact.key);
     if (name === null) continue;
-    // A folder and a file may have the same name.
+    // A folder and a file can have the same name.
     const key = `${name.isFile} ${name.name}`;
     const checkpoint = byName.get(key);
     if (checkpoint === undefined) byName.set(key, { name, files: [artifact] });
@@ -132,7 +132,7 @@ export function expired(checkpoints: readonly JudgedCheckpoint[], keep: number):
   );
 }
 
-/** Identifies a step, which may have several checkpoints. */
+/** Returns a key for the step of a checkpoint. Several checkpoints can have the same step. */
 const stepKeyOf = ({ step, name }: Checkpoint): number | string => step ?? name;
 
 /**

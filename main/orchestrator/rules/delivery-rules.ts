@@ -7,6 +7,7 @@ const maxDelayMs = 30 * 60_000;
 const maxRetryAfterMs = 60 * 60_000;
 /** Maximum time from the creation of a delivery to its last try. */
 const maxAgeMs = 24 * 60 * 60_000;
+/** Maximum length of a stored result in characters. */
 const maxResult = 300;
 
 /**

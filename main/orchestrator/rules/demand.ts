@@ -30,7 +30,7 @@ export interface DemandOrder {
 
 export interface DemandPlan {
   readonly orders: readonly DemandOrder[];
-  /** Coming launches that no job needs. */
+  /** Coming launches (see `PoolFacts.coming`) that no job needs. */
   readonly surplus: readonly LaunchId[];
   /** The coming launch that each job waits for. */
   readonly claims: ReadonlyMap<JobId, LaunchId>;
@@ -39,18 +39,18 @@ export interface DemandPlan {
 /** Counts the planned jobs, to respect the limits of the queue. */
 function createAllowances(allowance: Allowance) {
   let started = 0;
-  const ofUser = new Map<string, number>();
-  const ofTeam = new Map<string, number>();
+  const startedByUser = new Map<string, number>();
+  const startedByTeam = new Map<string, number>();
   const isReached = (limit: number | null, count: number): boolean => limit !== null && count >= limit;
   return {
     allows: ({ user, team }: DemandJob): boolean =>
       !isReached(allowance.ofAll, started) &&
-      !isReached(allowance.ofUser(user), ofUser.get(user) ?? 0) &&
-      (team === null || !isReached(allowance.ofTeam(team), ofTeam.get(team) ?? 0)),
+      !isReached(allowance.ofUser(user), startedByUser.get(user) ?? 0) &&
+      (team === null || !isReached(allowance.ofTeam(team), startedByTeam.get(team) ?? 0)),
     count({ user, team }: DemandJob): void {
       started += 1;
-      ofUser.set(user, (ofUser.get(user) ?? 0) + 1);
-      if (team !== null) ofTeam.set(team, (ofTeam.get(team) ?? 0) + 1);
+      startedByUser.set(user, (startedByUser.get(user) ?? 0) + 1);
+      if (team !== null) startedByTeam.set(team, (startedByTeam.get(team) ?? 0) + 1);
     },
   };
 }

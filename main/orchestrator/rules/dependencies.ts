@@ -17,8 +17,8 @@ export const isQueued = (job: {
 }): boolean => job.approval !== 'wanted' && unmetOf(job.dependencies) === 0;
 
 /**
- * Whether a child of `parent` may stop waiting because job `ended` has ended. With `on: 'success'`, any job of the
- * parent's chain of retries may complete instead of the parent.
+ * Whether a child of `parent` can stop waiting because job `ended` has ended. With `on: 'success'`, any job of the
+ * parent's chain of retries can complete instead of the parent.
  */
 function meets(
   on: Dependencies['on'],
@@ -89,10 +89,10 @@ export function describeParents(parents: readonly AwaitedParent[]): string {
 }
 
 function adviceFor(failed: readonly AwaitedParent[]): string {
-  const those = failed.length === 1 ? 'that job' : 'those jobs';
+  const failedJobs = failed.length === 1 ? 'that job' : 'those jobs';
   return failed.some(({ trouble }) => trouble?.input !== undefined)
-    ? `Retry ${those}, submit this one again with another file, or cancel it`
-    : `Retry ${those}, or cancel this one`;
+    ? `Retry ${failedJobs}, submit this one again with another file, or cancel it`
+    : `Retry ${failedJobs}, or cancel this one`;
 }
 
 const toPhrase = ({ name, status, leftMs, trouble }: AwaitedParent): string =>

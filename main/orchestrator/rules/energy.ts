@@ -12,7 +12,7 @@ export interface PowerReading {
 
 /**
  * Returns the joules that each GPU used between two readings. Includes only the GPUs in both readings. Returns an empty
- * map if the readings are more than `maxGapMs` apart, because the power in between is unknown.
+ * map if the readings are more than `maxGapMs` apart, because the power between them is unknown.
  */
 export function energyBetween(
   before: PowerReading | null,

@@ -65,6 +65,7 @@ export interface RetryBudget {
   readonly retryOn: readonly FailureCause[];
 }
 
+/** Decides whether a failed job is retried, and after which backoff. */
 export function planRetry(cause: FailureCause, { used, max, retryOn }: RetryBudget): RetryPlan {
   const isRetryable = externalCauses.has(cause) || retryOn.includes(cause);
   if (!isRetryable || used >= max) return { retry: false };
@@ -84,7 +85,7 @@ export interface QuarantinePlan {
   readonly verdict: 'unchanged' | 'clear' | 'quarantine';
 }
 
-/** Number of strikes in a row by different jobs, or of unacknowledged offers in a row, that quarantines a worker. */
+/** Number of strikes by different jobs in a row that quarantines a worker. Also the limit of unacknowledged offers in a row. */
 const maxStrikes = 3;
 const tooSoonMs = 60_000;
 

@@ -81,7 +81,7 @@ type JobIn<S extends JobStatus> = S extends 'pending'
       ? AssignedJob
       : EndedJob;
 type EventOf<T extends JobEvent['type']> = Extract<JobEvent, { type: T }>;
-/** Declared as a method, so that a rule may have narrower parameter types than the call in `advance`. */
+/** Declared as a method, so that a rule can have narrower parameter types than the call in `advance`. */
 type Rule<J extends Job, E extends JobEvent> = { decide(job: J, event: E, now: WallMs): Advance }['decide'];
 type Row<S extends JobStatus> = { readonly [T in JobEvent['type']]: Rule<JobIn<S>, EventOf<T>> };
 
@@ -289,7 +289,7 @@ const table: { readonly [S in JobStatus]: Row<S> } = {
   cancelled: { ...ended, complete: final, fail: repeated, stopped: repeated, stop: repeated },
 };
 
-/** Every status change of a job goes through this function. */
+/** Decides the effect of an event on a job: a change, no change, or a refusal. Every status change goes through this function. */
 export function advance(job: Job, event: JobEvent, now: WallMs): Advance {
   // Type-safe: the status and event type that select the rule also narrow the rule's parameters.
   const rule: Rule<Job, JobEvent> = table[job.status][event.type];

@@ -26,15 +26,19 @@ export interface ReportedEnd {
   readonly isFree?: boolean;
 }
 
+/** The effect of an event on a job. */
 export type Advance =
   | { readonly kind: 'moved'; readonly job: Job; readonly event: JobEventType }
   /** Nothing changes. `duplicate`: the worker repeated an earlier report. */
   | { readonly kind: 'same'; readonly duplicate: boolean }
   | { readonly kind: 'refused'; readonly refusal: Refusal };
 
+/** The event changes nothing. */
 export const stay = (): Advance => ({ kind: 'same', duplicate: false });
+/** The event repeats an earlier report, so it changes nothing. */
 export const repeated = (): Advance => ({ kind: 'same', duplicate: true });
 
+/** Refuses the event. With `action: 'stop'`, the worker must stop its trainer. */
 export const deny = (code: Refusal['code'], detail: string, action?: 'stop'): Advance => ({
   kind: 'refused',
   refusal: refuse(code, detail, action).refusal,
@@ -73,6 +77,7 @@ export function stopFor(job: LiveJob, { why, end }: Pick<StopOrder, 'why' | 'end
 }
 
 type Exit = Omit<ReportedEnd, 'cause'>;
+/** The exit of an attempt without a report about the end of its trainer. */
 export const noExit: Exit = { error: null, exitCode: null, signal: null };
 
 /** Ends the job with this status. */
@@ -139,7 +144,7 @@ export function failOrRetry(
 
 /**
  * Returns a pending job as it was while its last attempt ran. Refunds the retry that the attempt's end has cost. Returns
- * null if there is no attempt or if its end is known: then the event is outdated or a duplicate (F14).
+ * null if there is no attempt or if its end is known: then the event is outdated or a duplicate.
  */
 export function revived(job: PendingJob, now: WallMs): AssignedJob | null {
   const { attempt } = job;

@@ -37,7 +37,7 @@ export type LaunchEvent =
 
 type EventOf<T extends LaunchEvent['type']> = Extract<LaunchEvent, { type: T }>;
 /**
- * Returns the launch after the event; the same object when nothing changes. Declared as a method, so that a rule may have
+ * Returns the launch after the event; the same object when nothing changes. Declared as a method, so that a rule can have
  * narrower parameter types than the call in `advanceLaunch`.
  */
 type Rule<T extends LaunchEvent['type']> = {
@@ -46,8 +46,8 @@ type Rule<T extends LaunchEvent['type']> = {
 type Row = { readonly [T in LaunchEvent['type']]: Rule<T> };
 
 /**
- * A submission may still reach the engine after its answer has failed. So it is not repeated immediately. A list of the
- * engine, requested at least this many ms later, must not contain the launch.
+ * Time in ms for which an unanswered submission may still reach the engine. Only a list that was requested after this time
+ * can show that the launch does not exist. Then the submission is repeated.
  *
  * @internal
  */
@@ -275,7 +275,7 @@ const table: { readonly [S in LaunchState]: Row } = {
   },
 };
 
-/** Every change of a launch goes through this function. Returns the same object when nothing changes. */
+/** Returns the launch after an event; the same object when nothing changes. Every change goes through this function. */
 export function advanceLaunch(launch: Launch, event: LaunchEvent, now: WallMs): Launch {
   // Type-safe: the event type that selects the rule also narrows the rule's parameter.
   const rule: Rule<LaunchEvent['type']> = table[launch.state][event.type];

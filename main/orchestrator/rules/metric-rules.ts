@@ -17,13 +17,13 @@ export function metricsRefusal(
   worker: WorkerId,
   attemptId: AttemptId,
 ): Refusal | null {
-  const meant = attempts.find(({ id }) => id === attemptId);
-  if (meant?.workerId !== worker)
+  const reportedAttempt = attempts.find(({ id }) => id === attemptId);
+  if (reportedAttempt?.workerId !== worker)
     return refuse('not_your_job', `This attempt of job ${job.id} was not given to this worker`, 'stop')
       .refusal;
-  const outcome = meant.end?.outcome;
+  const outcome = reportedAttempt.end?.outcome;
   const wasTaken = outcome === 'given_up' || outcome === 'withdrawn';
-  if (!wasTaken || job.attempt?.id === meant.id) return null;
+  if (!wasTaken || job.attempt?.id === reportedAttempt.id) return null;
   const why = `A newer attempt of job ${job.id} has started: stop the trainer of the older one`;
   return refuse('attempt_superseded', why, 'stop').refusal;
 }
@@ -119,7 +119,7 @@ function merge(a: Bucket, b: Bucket): Bucket {
   const [min, max] = [Math.min(a.min, b.min), Math.max(a.max, b.max)];
   // Divide before adding: the sum of two values could overflow.
   const mean = a.mean * (a.count / count) + b.mean * (b.count / count);
-  // Rounding may put the mean outside of the range.
+  // Rounding can put the mean outside of the range.
   return { ...range, count, min, max, mean: Math.min(max, Math.max(min, mean)), last: b.last, gaps };
 }
 
@@ -153,9 +153,11 @@ export const thin = (buckets: readonly Bucket[], max: number): readonly Bucket[]
 const groups = (
   buckets: readonly Bucket[],
   count: number,
-  beginOf: (group: number) => number,
+  startOf: (group: number) => number,
 ): readonly Bucket[] =>
-  Array.from({ length: count }, (_, at) => buckets.slice(beginOf(at), beginOf(at + 1)).reduce(merge));
+  Array.from({ length: count }, (_, group) =>
+    buckets.slice(startOf(group), startOf(group + 1)).reduce(merge),
+  );
 
 /** Splits buckets into pages for storage. */
 export const pagesOf = (buckets: readonly Bucket[]): readonly (readonly Bucket[])[] =>

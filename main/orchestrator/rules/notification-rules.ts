@@ -4,6 +4,7 @@ import type { NotificationEvent } from '../../../protocol/notification.ts';
 import type { Job, LiveJob, WallMs, Worker } from '../model.ts';
 import type { Notification, Rule } from '../ports/notifications.ts';
 
+/** Maximum length of a notification's text in characters. */
 const maxText = 500;
 
 const jobEvents: ReadonlyMap<JobEventType, NotificationEvent> = new Map([
@@ -20,8 +21,8 @@ const about = (job: Job) => ({
 });
 
 /**
- * Returns the notification for an event of a job; null if the event needs none. `workerName` is a function because most
- * events need no notification, and thus no lookup.
+ * Returns the notification for an event of a job; null if the event needs none. `workerName` is a function, because only the
+ * few events with a notification need the lookup.
  */
 export function jobNotification(
   type: JobEventType,

@@ -127,7 +127,7 @@ export function growthRefusal(
   ).refusal;
 }
 
-/** Time after the end of an attempt for the rest of its log. Each chunk that arrives restarts this time. */
+/** Time in ms after the end of an attempt for the rest of its log. Each chunk that arrives restarts this time. */
 const lastChunksMs = 120_000;
 
 /**

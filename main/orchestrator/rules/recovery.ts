@@ -69,8 +69,8 @@ export function planRecovery(
   times: RecoveryTimes,
 ): RecoveryPlan {
   const deadlines = workers.flatMap(worker => [
-    ...ofWorker(worker),
-    ...(worker.attempt === null ? [] : ofAttempt(worker, worker.attempt, times)),
+    ...deadlinesOfWorker(worker),
+    ...(worker.attempt === null ? [] : deadlinesOfAttempt(worker, worker.attempt, times)),
   ]);
   const later = deadlines.filter(({ at }) => at > now).map(({ at }) => at);
   return {
@@ -79,14 +79,20 @@ export function planRecovery(
   };
 }
 
-function ofWorker({ id: workerId, gone, offlineAt, removeAt, attempt }: WatchedWorker): readonly Deadline[] {
+function deadlinesOfWorker({
+  id: workerId,
+  gone,
+  offlineAt,
+  removeAt,
+  attempt,
+}: WatchedWorker): readonly Deadline[] {
   const offline: Deadline = { at: offlineAt, action: { kind: 'offline', workerId } };
   const silence = gone ? [] : [offline];
   if (removeAt === null || attempt !== null) return silence;
   return [...silence, { at: removeAt, action: { kind: 'remove', workerId } }];
 }
 
-function ofAttempt(
+function deadlinesOfAttempt(
   worker: WatchedWorker,
   attempt: WatchedAttempt,
   times: RecoveryTimes,
@@ -105,11 +111,15 @@ function ofAttempt(
     case 'running':
       return [...stop('timeout', attempt.timeoutAt), ...stop('drain', attempt.drainAt)];
     case 'dispatched':
-      return [takeover, ...stop('drain', attempt.drainAt), ...ofOffer(workerId, jobId, offer, times)];
+      return [
+        takeover,
+        ...stop('drain', attempt.drainAt),
+        ...deadlinesOfOffer(workerId, jobId, offer, times),
+      ];
   }
 }
 
-function ofOffer(
+function deadlinesOfOffer(
   workerId: WorkerId,
   jobId: JobId,
   offer: WatchedOffer | null,

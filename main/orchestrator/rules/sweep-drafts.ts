@@ -7,7 +7,7 @@ import type { Configs } from '../ports/index.ts';
 import { bundleOf, type Draft, draftOf } from './drafts.ts';
 import { gridOf, sweepName, withValues } from './sweeps.ts';
 
-/** Maximum total length of all configs of a sweep, because one transaction stores a copy for each job. */
+/** Maximum total length of a sweep's configs in characters, because one transaction stores a copy for each job. */
 const maxSweepText = 32_000_000;
 
 /** A job of a sweep. `values`: the values that distinguish it from the other jobs of the sweep. */

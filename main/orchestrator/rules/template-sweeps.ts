@@ -13,7 +13,7 @@ interface Template {
   readonly parameters: readonly TemplateParameter[];
 }
 
-/** Maximum total length of the files that parameters change, over all jobs. Each job parses each of these files again. */
+/** Maximum total length in characters of the files that parameters change. Counted per job, because each job parses them. */
 const maxWrittenText = 1_000_000;
 
 /**
@@ -25,26 +25,27 @@ export function templatePoints(
   { sweep, idempotency_key: _key, ...request }: TemplateSweep,
 ): Outcome<readonly SweepPoint[]> {
   const { parameters } = template;
-  const asked = parameters.filter(({ key }) => sweep.some(axis => axis.key === key));
+  const variedParameters = parameters.filter(({ key }) => sweep.some(axis => axis.key === key));
   const axes: SweepAxis[] = [];
   for (const axis of sweep) {
-    const checked = checkAxis(axis, asked);
+    const checked = checkAxis(axis, variedParameters);
     if (!checked.ok) return checked;
     axes.push(checked.value);
   }
   const firsts = Object.fromEntries(axes.map(({ key, values: [first = null] }) => [key, first]));
-  const values = { ...request.values, ...askedValues(asked, firsts) };
+  const values = { ...request.values, ...variedValues(variedParameters, firsts) };
   const base = filledSubmission(template, { ...request, values });
   if (!base.ok) return base;
-  const tooLarge = sweepTooLarge(bundleIn(base.value), axes) ?? filesTooLarge(base.value, asked, axes);
+  const tooLarge =
+    sweepTooLarge(bundleIn(base.value), axes) ?? filesTooLarge(base.value, variedParameters, axes);
   if (tooLarge !== null) return tooLarge;
   const points: SweepPoint[] = [];
   for (const point of gridOf(axes)) {
-    const varied = { values: askedValues(asked, point), dry_run: request.dry_run };
-    const filled = filledSubmission({ submission: base.value, parameters: asked }, varied);
+    const submit = { values: variedValues(variedParameters, point), dry_run: request.dry_run };
+    const filled = filledSubmission({ submission: base.value, parameters: variedParameters }, submit);
     if (!filled.ok) return filled;
     const bundle = bundleIn(filled.value);
-    const others = Object.entries(point).filter(([key]) => !asked.some(each => each.key === key));
+    const others = Object.entries(point).filter(([key]) => !variedParameters.some(each => each.key === key));
     const config = withValues(bundle.config, Object.fromEntries(others));
     if (!config.ok) return config;
     points.push({ request: filled.value, bundle: { ...bundle, config: config.value }, values: point });
@@ -53,14 +54,14 @@ export function templatePoints(
 }
 
 /** Returns the axis with values of the parameter's type. Refuses secrets, repeated values, and values that are not allowed. */
-function checkAxis(axis: SweepAxis, asked: readonly TemplateParameter[]): Outcome<SweepAxis> {
+function checkAxis(axis: SweepAxis, variedParameters: readonly TemplateParameter[]): Outcome<SweepAxis> {
   const { key } = axis;
   if (isSecretParameter(axis))
     return refuse(
       'invalid_request',
       `${key}: a sweep cannot vary a secret, because all users can see its values`,
     );
-  const parameter = asked.find(each => each.key === key);
+  const parameter = variedParameters.find(each => each.key === key);
   if (parameter === undefined) return accept(axis);
   const values: ParameterValue[] = [];
   for (const given of axis.values) {
@@ -79,13 +80,15 @@ function checkAxis(axis: SweepAxis, asked: readonly TemplateParameter[]): Outcom
   return accept({ key, values });
 }
 
-const askedValues = (
-  asked: readonly TemplateParameter[],
+const variedValues = (
+  variedParameters: readonly TemplateParameter[],
   point: SweepPoint['values'],
 ): Record<string, ParameterValue> =>
   Object.fromEntries(
     Object.entries(point).flatMap(([key, value]) =>
-      value !== null && asked.some(parameter => parameter.key === key) ? [[key, value] as const] : [],
+      value !== null && variedParameters.some(parameter => parameter.key === key)
+        ? [[key, value] as const]
+        : [],
     ),
   );
 
@@ -98,10 +101,12 @@ const bundleIn = ({ config = {}, dataloader = null, files = {} }: SubmitRequest)
 
 function filesTooLarge(
   { files = {} }: SubmitRequest,
-  asked: readonly TemplateParameter[],
+  variedParameters: readonly TemplateParameter[],
   axes: readonly SweepAxis[],
 ): Outcome<never> | null {
-  const written = Object.entries(files).filter(([path]) => asked.some(({ file }) => file === path));
+  const written = Object.entries(files).filter(([path]) =>
+    variedParameters.some(({ file }) => file === path),
+  );
   const length = written.reduce((sum, [, text]) => sum + text.length, 0);
   const count = countJobs(axes);
   return count * length > maxWrittenText

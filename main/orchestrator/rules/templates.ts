@@ -7,7 +7,7 @@ import { isSecretParameter, problemText } from '../../../protocol/template-value
 import { type Bundle, secretsOf, trainerFor, writeInFile } from '../../../trainers/index.ts';
 import type { Job, JobPayload } from '../model.ts';
 
-/** Maximum length of a stored submission as JSON. */
+/** Maximum length of a stored submission as JSON, in characters. */
 const maxText = 256_000;
 
 /**

@@ -29,6 +29,7 @@ export interface Judged {
   readonly fits: boolean;
 }
 
+/** Evaluates each worker for a job with these requirements. */
 export function judge(needs: Requirements, candidates: readonly Candidate[]): readonly Judged[] {
   const matcher = compileMatcher(needs);
   return candidates.map(candidate => {

@@ -18,8 +18,8 @@ export function newestCheckpoint(read: Read, { id, spec }: Pick<Job, 'id' | 'spe
 }
 
 /**
- * Returns a test whether the job's trainer can continue from a checkpoint. A job without a known trainer can continue from
- * any checkpoint.
+ * Returns a function that tests whether the job's trainer can continue from a checkpoint. A job without a known trainer can
+ * continue from any checkpoint.
  */
 function continuationIn({ requirements: { trainer = '' } }: JobSpec): (checkpoint: Checkpoint) => boolean {
   const knownTrainer = trainerNamed(trainer);

@@ -18,6 +18,7 @@ import { teamLimitOf } from '../rules/queue-rules.ts';
 const dayMs = 86_400_000;
 const hourMs = 3_600_000;
 
+/** Returns the start of the current day in UTC. */
 export const startOfDay = (now: WallMs): WallMs => now - (now % dayMs);
 
 /** All facts that determine which launches are ordered, at one moment. */
@@ -42,13 +43,13 @@ function poolFacts(core: Core, read: Read, contactOf: ContactOf): readonly PoolF
   const gpuMs = read.gpuMsOfPools(startOfDay(now), now);
   const open = Map.groupBy(read.openLaunches(), ({ poolId }) => poolId);
   return read.pools().map(pool => {
-    const ofPool = open.get(pool.id) ?? [];
+    const openOfPool = open.get(pool.id) ?? [];
     const facts = orderFacts(pool, contactOf, gpuMs.get(pool.id) ?? 0, now);
     return {
       ...facts,
-      open: ofPool,
-      coming: ofPool.filter(launch => isComing(core, read, facts, launch, now)),
-      idle: ofPool.filter(launch => isIdle(core, read, launch)).length,
+      open: openOfPool,
+      coming: openOfPool.filter(launch => isComing(core, read, facts, launch, now)),
+      idle: openOfPool.filter(launch => isIdle(core, read, launch)).length,
     };
   });
 }
@@ -79,8 +80,8 @@ export function maySubmit(
 }
 
 /**
- * Whether the launch is expected to provide an idle worker soon. A launch that its own pool holds back does not count, for
- * example because its hours are over.
+ * Whether the launch is expected to provide an idle worker soon. A launch that its pool does not submit now does not count,
+ * for example outside of the pool's hours.
  */
 function isComing(core: Core, read: Read, facts: OrderFacts, launch: Launch, now: WallMs): boolean {
   switch (launch.state) {
@@ -114,6 +115,7 @@ const kindOf = ({ spec: { requirements } }: Job): DemandKind => ({
   mismatches: compileMatcher(requirements),
 });
 
+/** Returns the facts about a pending job from which launches are planned. */
 export const demandJobOf = (job: Job, now: WallMs, kind = kindOf(job)): DemandJob => ({
   id: job.id,
   user: job.user,

@@ -25,7 +25,7 @@ import { createJobBlockers, createVerdicts, type Verdict } from './verdicts.ts';
 /** Maximum number of jobs ahead that are evaluated. */
 const maxAhead = 300;
 
-/** Explains why jobs wait, as of its creation. Its methods share the results of costly evaluations. */
+/** Explains why jobs wait at the time when the explainer is created. The methods share the results of costly evaluations. */
 export interface Explainer {
   /** Returns the most important reason in one line, and in a form for programs. */
   why(job: PendingJob): { readonly reason: string; readonly wait: JobWait };
@@ -96,7 +96,7 @@ export function createExplainer(core: Core, read: Read): Explainer {
       : { reason: verdict.whyNobody(), wait: verdict.wait() };
   };
 
-  /** Returns the facts that a forecast of the job needs. `depth`: number of dependencies between it and the requested job. */
+  /** Returns the facts for a forecast of `job`. `depth`: number of dependencies between `job` and the requested job. */
   const forecastFacts = (job: PendingJob, depth = 0) => {
     const ahead = rivalsOf(job)?.map(({ spec }) => verdictOf(spec.requirements)) ?? null;
     const parentsInMs = parentsIn(job, depth);

@@ -12,7 +12,7 @@ export interface FleetFigures {
   /** GPUs of workers that are not offline. */
   readonly gpus: { readonly total: number; readonly busy: number };
   readonly jobs: Readonly<Partial<Record<ShownStatus, number>>>;
-  /** Waiting time of the oldest job that may be dispatched; null when there is none. */
+  /** Waiting time of the oldest pending job that waits for no approval or parent; null when there is none. */
   readonly oldestWaitMs: number | null;
   readonly isPaused: boolean;
   /** Number of open worker streams. */

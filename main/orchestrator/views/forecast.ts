@@ -63,10 +63,10 @@ export type Prediction =
 /** Predicts when and where a job starts, from the jobs ahead of it. Returns why if there is no prediction. */
 export function predictStart(core: Core, read: Read, facts: ForecastFacts): Prediction {
   const { job, verdict, reasons, parentsInMs, ahead } = facts;
-  const isPassed = ({ code }: Pick<WaitReason, 'code'>): boolean =>
+  const allowsPrediction = ({ code }: Pick<WaitReason, 'code'>): boolean =>
     code === 'backoff' || code === 'ahead' || (code === 'after' && parentsInMs !== null);
-  const barred = reasons.find(reason => !isPassed(reason));
-  if (barred !== undefined) return unknown(barred.detail);
+  const blocking = reasons.find(reason => !allowsPrediction(reason));
+  if (blocking !== undefined) return unknown(blocking.detail);
   const nodes = job.spec.requirements.nodes ?? 1;
   if (isUnsatisfiable(verdict, nodes)) return unknown('No worker that ever registered could take it');
   if (ahead === null) return unknown('Too many jobs are ahead of it');

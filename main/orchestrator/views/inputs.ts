@@ -40,7 +40,7 @@ function sourceOf(read: Read, { dependencies, parent, user }: InputRequest): Sou
 /** Maximum number of models of a job to look through. */
 const maxModels = 5_000;
 
-/** Reads the files of a job. Inputs from the same job share the results, which may be large. */
+/** Reads the files of a job. Inputs from the same job share the results, because these can be large. */
 function filesOf(read: Read, id: Job['id']): JobFiles {
   let checkpoints: ReturnType<JobFiles['checkpoints']> | null = null;
   let models: ReturnType<JobFiles['models']> | null = null;
@@ -100,7 +100,7 @@ export function troubleWith(read: Read, request: InputRequest): InputTrouble | n
   return 'kind' in inputs ? inputs : null;
 }
 
-/** Chooses the input files of a new attempt. It gets the same files as the previous attempt, if they still exist. */
+/** Chooses the input files of a new attempt: those of the previous attempt if they still exist. Refused if a file is missing. */
 export function inputsFor(read: Read, job: Job): Outcome<readonly AttemptInput[]> {
   const { dependencies, user } = job;
   if (dependencies?.inputs === undefined) return accept([]);
@@ -135,8 +135,8 @@ export function troubleText(read: Read, { id }: Pick<Parent, 'id'>, { text }: In
 }
 
 /**
- * Returns an input file of an attempt; null when the attempt has no such file. `path`: the name of the input, and the path
- * in it.
+ * Returns an input file of an attempt; null when the attempt has no such file. `path`: the input's name, a slash, and the
+ * path in the input.
  */
 export function fileOfInput(
   read: Read,

@@ -6,7 +6,7 @@ import { gpusFor } from '../model.ts';
 import { addSpan, dayMs, dayOf, sumCosts, toGpuHours, toKwh } from '../rules/energy.ts';
 
 const hourMs = 3_600_000;
-/** Time for which figures are cached, because their computation reads many ended attempts. */
+/** Time in ms for which figures are cached, because their computation reads many ended attempts. */
 const keptMs = 30_000;
 
 const round = (value: number): number => Math.round(value * 1_000) / 1_000;

@@ -84,13 +84,14 @@ export function createJobBlockers(core: Core, read: Read): (job: PendingJob) => 
     const readyAt = core.deadlines.backoff.get(job.id) ?? 0;
     const { maxRunning, maxRunningPerUser } = settings();
     const running = maxRunning === null ? 0 : live().length;
-    const ofUser = maxRunningPerUser === null ? 0 : live().filter(({ user }) => user === job.user).length;
-    const ofTeam = job.team === null ? 0 : live().filter(({ team }) => team === job.team).length;
+    const runningOfUser =
+      maxRunningPerUser === null ? 0 : live().filter(({ user }) => user === job.user).length;
+    const runningOfTeam = job.team === null ? 0 : live().filter(({ team }) => team === job.team).length;
     return [
       ...blockersOf(toCandidate(job), readyAt, core.clock.mono()),
       ...blockersOfAll(settings(), running),
-      ...blockersOfUser(settings(), job.user, ofUser),
-      ...blockersOfTeam(settings(), job.team, ofTeam),
+      ...blockersOfUser(settings(), job.user, runningOfUser),
+      ...blockersOfTeam(settings(), job.team, runningOfTeam),
     ];
   };
 }

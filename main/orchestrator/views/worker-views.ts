@@ -26,7 +26,7 @@ export function createWorkerList(core: Core) {
       );
     },
 
-    /** Reads `limit` workers, and returns those with this status. So a page may have fewer than `limit` workers. */
+    /** Reads `limit` workers, and returns those with this status. So a page can have fewer than `limit` workers. */
     pageOfWorkers(after: WorkerId | null, limit: number, status: WorkerStatus | undefined): WorkerPage {
       const workers = core.store.workersAfter(after, limit);
       const views = workers.map(worker => workerView(core, core.store, worker));

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import type { ArtifactFiles, FileEnd } from '../../orchestrator/ports/index.ts';
 import { syncFolder } from '../db/sync.ts';
 
-/** Large enough to make the disk the bottleneck, small enough not to starve other work. */
+/** Bytes of one read. Large enough to use the full speed of the disk, small enough not to delay other work. */
 const chunkBytes = 1_048_576;
 
 /**
@@ -71,7 +71,7 @@ async function openIn(folder: string, path: string, triesLeft = 5): Promise<File
 
 /**
  * Starts syncing a file before its upload ends. Does nothing while another file is syncing, because libuv has few threads.
- * Resolves when the file may be closed.
+ * Resolves when the file can be closed.
  */
 type EarlySync = (handle: FileHandle) => Promise<void>;
 

@@ -1,8 +1,8 @@
 import type { ArtifactFiles, Clock, Log, Store, TrustedTime } from '../../orchestrator/ports/index.ts';
 
-/** Uploads without activity for this long are dropped; a client that returns later starts over. */
+/** Time in ms without activity after which an upload is dropped. A client that returns later starts over. */
 const forgottenAfterMs = 24 * 3_600_000;
-/** Interval for retrying failed removals and dropping old uploads. */
+/** Interval in ms for retrying failed removals and dropping old uploads. */
 const everyMs = 600_000;
 const batchSize = 200;
 
@@ -48,17 +48,17 @@ export function startArtifactSweep({
   /** Returns true if there may be more files to remove. */
   const removeSome = async (): Promise<boolean> => {
     const dropped = store.droppedFiles(batchSize);
-    const gone: string[] = [];
+    const removed: string[] = [];
     for (const { jobId, file } of dropped) {
       try {
         await files.remove(jobId, file);
-        gone.push(file);
+        removed.push(file);
       } catch (cause) {
         log.warn('artifact.not_removed', { job_id: jobId, file, cause });
       }
     }
-    if (gone.length > 0) await store.write(tx => tx.forgetDropped(gone));
-    return gone.length === batchSize;
+    if (removed.length > 0) await store.write(tx => tx.forgetDropped(removed));
+    return removed.length === batchSize;
   };
   const work = async (): Promise<void> => {
     while (isWanted && !isOver) {

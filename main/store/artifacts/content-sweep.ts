@@ -2,9 +2,9 @@ import { stat } from 'node:fs/promises';
 import type { ContentFiles, Locks } from '../../../datasets/content-files.ts';
 import type { Clock, Log, Store, StoredContent, TrustedTime } from '../../orchestrator/ports/index.ts';
 
-/** Contents that no dataset lists, and partial uploads without progress, are kept for this long. */
+/** Time in ms for which contents that no dataset lists, and partial uploads without progress, are kept. */
 const unlistedForMs = 24 * 3_600_000;
-/** A version that is still incomplete after this long is abandoned. */
+/** Time in ms after which a version that is still incomplete counts as abandoned. */
 const incompleteForMs = 3_600_000;
 const everyMs = 600_000;
 const batchSize = 500;
@@ -63,13 +63,13 @@ export function startContentSweep(deps: ContentSweepDeps): ContentSweep {
 
   /** Registers files that are missing in the database after a crash or the restore of a backup. */
   const registerUnknown = async (): Promise<void> => {
-    let some: string[] = [];
-    const registerSome = async (): Promise<void> => {
-      const registered = new Set(store.storedContents(some).map(({ sha256 }) => sha256));
+    let batch: string[] = [];
+    const registerBatch = async (): Promise<void> => {
+      const registered = new Set(store.storedContents(batch).map(({ sha256 }) => sha256));
       const unknown: StoredContent[] = [];
-      for (const sha256 of some.filter(each => !registered.has(each)))
+      for (const sha256 of batch.filter(each => !registered.has(each)))
         unknown.push({ sha256, bytes: (await stat(files.pathOf(sha256))).size });
-      some = [];
+      batch = [];
       if (unknown.length === 0) return;
       await store.write(tx => {
         for (const content of unknown) tx.putContent(content, time.latest());
@@ -77,10 +77,10 @@ export function startContentSweep(deps: ContentSweepDeps): ContentSweep {
     };
     for await (const sha256 of files.all()) {
       if (isOver) return;
-      some.push(sha256);
-      if (some.length === batchSize) await registerSome();
+      batch.push(sha256);
+      if (batch.length === batchSize) await registerBatch();
     }
-    await registerSome();
+    await registerBatch();
   };
 
   /** Runs tasks one at a time. */

@@ -25,8 +25,8 @@ const keptDays = 7;
 const keptPerSchema = 3;
 const keptOfOthers = 10;
 /**
- * Maximum number of restores within a day. Each restore keeps the replaced database as a backup, which must not be deleted that
- * early, and disk space is limited.
+ * Maximum number of restores within a day. Each restore keeps the replaced database as a backup for a week, and disk space is
+ * limited.
  */
 const maxRestoresADay = 20;
 
@@ -40,6 +40,7 @@ export function parseBackupName(name: string): Backup | null {
   return Number.isNaN(at) ? null : { name, kind: kind as BackupKind, number: Number(number), at };
 }
 
+/** Returns the file name of a backup, in the form that `parseBackupName` reads. */
 export function backupName(kind: BackupKind, number: number, at: WallMs): string {
   return `${kind}-${String(number).padStart(6, '0')}-${fileTime(at)}.db`;
 }

@@ -5,7 +5,7 @@ import { minThreadBytes, runInThread, type ThreadResult } from '../db/sqlite-thr
 
 /**
  * Returns SQLite's description of the damage in a copy of the database; null when the copy is intact. Throws SQLite's error when
- * the file cannot be opened. Checks a large file in a separate thread, because one of its tables can take seconds.
+ * the file cannot be opened. Checks a large file in a separate thread, because the check of one table can take seconds.
  */
 export async function findDamageInCopy(file: string, signal: AbortSignal): Promise<string | null> {
   if ((sizeOf(file) ?? 0) < minThreadBytes) return findDamageInSlices(file, signal);

@@ -38,9 +38,9 @@ export function createConfigChanges(folder: string): Pick<ConfigFolder, 'put' | 
   // Runs changes one at a time, so that the state cannot change between the check and the write.
   let last: Promise<unknown> = Promise.resolve();
   const inSequence = <T>(act: () => Promise<T>): Promise<T> => {
-    const mine = last.then(act);
-    last = mine.catch(() => undefined);
-    return mine;
+    const result = last.then(act);
+    last = result.catch(() => undefined);
+    return result;
   };
   const locate = async (name: string): Promise<Outcome<ConfigLocation>> => {
     const checked = checkName(name);
@@ -261,12 +261,12 @@ async function write(
     await rollBack();
     throw cause;
   }
-  const done = await finish(change, async () => {
+  const result = await finish(change, async () => {
     for (const { from, to } of unfinished) await rename(from, to);
     syncNames(path);
   });
-  if (!done.ok) await rollBack();
-  return done;
+  if (!result.ok) await rollBack();
+  return result;
 }
 
 /** Replaces an unfinished file that a crash left behind. No other change can be using it, because changes run one at a time. */

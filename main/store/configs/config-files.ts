@@ -7,7 +7,7 @@ import { type ReadConfig, readConfig, readConfigFile } from './config-reading.ts
 import { candidatesIn, openTree, resolved } from './config-tree.ts';
 
 /** Number of files to read concurrently. */
-const batch = 16;
+const batchSize = 16;
 
 /**
  * Manages the configs folder with all its subfolders: JSON, YAML and TOML. A config's name is its path without the extension, or
@@ -38,9 +38,9 @@ export function createConfigFiles(folder: string): ConfigFolder {
       );
       const page: ReadConfig[] = [];
       // Some candidates are not configs: dataloaders, or links that lead out of the folder.
-      for (let at = 0; at < candidates.length && page.length <= limit; at += batch) {
+      for (let start = 0; start < candidates.length && page.length <= limit; start += batchSize) {
         const read = await Promise.all(
-          candidates.slice(at, at + batch).map(candidate => readConfigFile(tree, candidate)),
+          candidates.slice(start, start + batchSize).map(candidate => readConfigFile(tree, candidate)),
         );
         page.push(...read.filter(config => config !== null).filter(config => !config.isCompanion));
       }

@@ -29,6 +29,7 @@ export const isConfigName = (name: string): boolean => {
   return segments.length <= maxDepth && segments.every(isPlainFile);
 };
 
+/** Refuses a name that is not the path of a config below the configs folder. */
 export const checkName = (name: string): Outcome<string> =>
   isConfigName(name)
     ? accept(name)

@@ -189,6 +189,7 @@ function parsedOf(content: Buffer | null, file: string, what: string): Outcome<u
     : refuse('config_invalid', `${what} is not valid ${format.toUpperCase()}: ${parseFailure(parsed)}`);
 }
 
+/** Whether a file contains a list, as dataloaders do. Such a file is no config. */
 export function holdsList(content: Buffer | null, file: string): boolean {
   const parsed = parsedOf(content, file, 'It');
   return parsed.ok && Array.isArray(parsed.value);

@@ -5,8 +5,8 @@ import { minThreadBytes, runInThread, type ThreadResult } from './sqlite-thread.
 const pagesPerTurn = 100;
 
 /**
- * Copies a database to an empty file. Copies a large database in a thread, because SQLite writes the last 16 MB of a copy in one
- * step, which takes 70 to 100 ms. Rejects with SQLite's error, or when `signal` aborts the copy.
+ * Copies a database to an empty file. Copies a large database in a thread, so that the copy does not block the event loop: its
+ * last step writes 16 MB in 70 to 100 ms. Rejects with SQLite's error, or when `signal` aborts the copy.
  */
 export async function copyDatabase(db: Database, target: string, signal: AbortSignal): Promise<void> {
   if (!db.memory && (sizeOf(db.name) ?? 0) >= minThreadBytes) {

@@ -19,7 +19,7 @@ export const datasetMigrations: readonly string[] = [
     id INTEGER PRIMARY KEY,
     sha256 BLOB NOT NULL UNIQUE,
     bytes INTEGER NOT NULL,
-    -- Without a dataset it is kept for a while from then on; 0 when its last dataset was removed.
+    -- A content without a dataset is kept for a while after this time; 0 once its last dataset was removed.
     stored_at INTEGER NOT NULL
   ) STRICT;
   CREATE TABLE dataset_contents (
@@ -63,8 +63,8 @@ export const datasetMigrations: readonly string[] = [
 /** Adds storage limits and token generations for uploads, and lets the artifacts of a job with the same content share a file. */
 export const uploadMigrations: readonly string[] = [
   `
-  -- An announced size counts for its own job alone: for all jobs, an upload counts with what it reserves. Each start sets
-  -- that to the size of the file on the disk.
+  -- The announced size of an upload counts for the limit of its job. The reserved size counts for the limit of all jobs. Each
+  -- start sets the reserved size to the size of the file on the disk.
   ALTER TABLE uploads ADD COLUMN reserved INTEGER NOT NULL DEFAULT 0 CHECK (reserved >= 0);
   DROP TRIGGER artifacts_come_in_totals;
   DROP TRIGGER artifacts_go_in_totals;
@@ -106,13 +106,13 @@ export const uploadMigrations: readonly string[] = [
   END;
   `,
   `
-  -- Sealed into upload tokens, so that they end with the worker token. Tokens issued before this have generation 0.
+  -- Upload tokens contain the generation, so that they expire with the worker token. Earlier tokens have generation 0.
   ALTER TABLE workers ADD COLUMN upload_generation INTEGER NOT NULL DEFAULT 0;
   ALTER TABLE workers ADD COLUMN old_upload_generation INTEGER;
   UPDATE workers SET upload_generation = 1, old_upload_generation = 0 WHERE old_token_hash IS NOT NULL;
   `,
   `
-  -- Files of one job with the same content share one file on the disk, which goes with the last row and counts once.
+  -- Artifacts of a job with the same content share one file on the disk. It counts once, and is removed with its last row.
   DROP TRIGGER artifacts_drop_files;
   DROP TRIGGER artifacts_come_in_totals;
   DROP TRIGGER artifacts_go_in_totals;

@@ -42,7 +42,7 @@ export function lockFolder(folder: string, since: string): FolderLock {
     forgetHolder(holderFile);
     db.close();
   };
-  // The listener also keeps the connection, and thus the lock, from being garbage-collected.
+  // The listener also keeps the connection from being garbage-collected, which would release the lock.
   process.on('exit', release);
   return { release };
 }
@@ -82,10 +82,10 @@ interface Holder {
 const unfinished = (file: string): string => `${file}.new`;
 
 function writeHolder(file: string, holder: Holder): void {
-  const written = unfinished(file);
-  rmSync(written, { force: true });
-  writeFileSync(written, `${JSON.stringify(holder)}\n`, { mode: 0o600 });
-  renameSync(written, file);
+  const partial = unfinished(file);
+  rmSync(partial, { force: true });
+  writeFileSync(partial, `${JSON.stringify(holder)}\n`, { mode: 0o600 });
+  renameSync(partial, file);
 }
 
 /** Also removes the partial file that a full disk leaves. */

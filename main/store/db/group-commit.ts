@@ -14,7 +14,7 @@ interface Queued {
   readonly reject: (cause: unknown) => void;
 }
 
-interface Done {
+interface CommandResult {
   readonly command: Queued;
   readonly result:
     | { readonly ok: true; readonly value: unknown }
@@ -67,10 +67,10 @@ export function createWriter(deps: WriterDeps): Writer {
     const batch = queue;
     queue = [];
     if (batch.length === 0 || disk.now() === 'dead') return;
-    const done = disk.now() === 'working' ? commit(batch) : failed(batch, refused(disk));
-    if (done === null) return;
+    const results = disk.now() === 'working' ? commit(batch) : failed(batch, refused(disk));
+    if (results === null) return;
     effects.run();
-    for (const { command, result } of done) {
+    for (const { command, result } of results) {
       if (result.ok) command.resolve(result.value as never);
       else command.reject(result.cause);
     }
@@ -173,12 +173,12 @@ interface CommitHooks {
 function createCommit(
   { db, disk, log, checkFile }: WriterDeps,
   { effects, rollbackHooks, scopes }: CommitHooks,
-): (batch: readonly Queued[]) => readonly Done[] | null {
+): (batch: readonly Queued[]) => readonly CommandResult[] | null {
   const save = db.prepare('SAVEPOINT command');
   const release = db.prepare('RELEASE command');
   /** Whether only this command failed. A disk fault fails the whole batch, and has usually ended the transaction. */
   const isOwnFault = (cause: unknown): boolean => db.inTransaction && diskFault(cause) === null;
-  const runOne = (command: Queued): Done => {
+  const runOne = (command: Queued): CommandResult => {
     const effectCount = effects.count();
     const hookCount = rollbackHooks.count();
     save.run();
@@ -206,11 +206,11 @@ function createCommit(
   return batch => {
     try {
       db.exec('BEGIN IMMEDIATE');
-      const done = batch.map(runOne);
+      const results = batch.map(runOne);
       db.exec('COMMIT');
       checkFile();
       rollbackHooks.truncateTo(0);
-      return done;
+      return results;
     } catch (cause) {
       effects.truncateTo(0);
       const fault = disk.note(cause);
@@ -240,5 +240,5 @@ function runScoped({ run, scope }: Queued, scopes: Scopes): unknown {
 const refused = (disk: DiskState): StorageError =>
   new StorageError('the disk takes no changes at present', { cause: disk.cause() });
 
-const failed = (batch: readonly Queued[], cause: StorageError): readonly Done[] =>
+const failed = (batch: readonly Queued[], cause: StorageError): readonly CommandResult[] =>
   batch.map(command => ({ command, result: { ok: false, cause } }));

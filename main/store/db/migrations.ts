@@ -98,7 +98,7 @@ const migrations: readonly string[] = [
     CHECK (on_lost_contact IN ('continue', 'stop'));
   ALTER TABLE jobs ADD COLUMN timeout_ms INTEGER;
   ALTER TABLE jobs ADD COLUMN stop TEXT;
-  -- Until now only a person could stop a job.
+  -- Before this version, only users could stop a job.
   UPDATE jobs SET stop = json_object('why', 'cancel', 'since', unixepoch('now') * 1000) WHERE status = 'cancelling';
 
   ALTER TABLE attempts ADD COLUMN charged INTEGER NOT NULL DEFAULT 0;
@@ -123,7 +123,7 @@ const migrations: readonly string[] = [
   BEGIN SELECT RAISE(ABORT, 'the audit trail is only ever appended to'); END;
   CREATE TRIGGER audit_rows_are_kept BEFORE DELETE ON audit
   BEGIN SELECT RAISE(ABORT, 'the audit trail is only ever appended to'); END;
-  -- A row that replaces another one deletes it without asking the trigger above.
+  -- INSERT OR REPLACE deletes the replaced row without firing the trigger above.
   CREATE TRIGGER audit_rows_are_new BEFORE INSERT ON audit WHEN EXISTS (SELECT 1 FROM audit WHERE seq = NEW.seq)
   BEGIN SELECT RAISE(ABORT, 'the audit trail is only ever appended to'); END;
   `,
@@ -140,7 +140,7 @@ const migrations: readonly string[] = [
   ALTER TABLE jobs ADD COLUMN retry_of TEXT;
   UPDATE jobs SET level = priority, boost_at = iif(priority < 40, queued_at + 3600000, NULL);
   DROP INDEX jobs_pending;
-  -- With all that it is asked for, so that counting who is ahead reads no row.
+  -- A covering index, so that counting the jobs ahead reads no rows.
   CREATE INDEX jobs_pending ON jobs (level DESC, ord, status, approval)
     WHERE status = 'pending' AND approval IS NOT 'wanted';
   CREATE INDEX jobs_starving ON jobs (boost_at, ord) WHERE status = 'pending' AND approval IS NOT 'wanted';
@@ -161,7 +161,7 @@ const migrations: readonly string[] = [
   ) STRICT, WITHOUT ROWID;
   CREATE INDEX submissions_at ON submissions (at);
 
-  -- Rows may be about other things than workers and jobs now. Numbers go on where they were, whatever became of the rows.
+  -- Allows other targets than workers and jobs. New rows continue the numbers, even if the newest rows were removed.
   CREATE TABLE audit_rows (
     seq INTEGER PRIMARY KEY AUTOINCREMENT,
     at INTEGER NOT NULL,
@@ -201,11 +201,11 @@ const migrations: readonly string[] = [
     expires_at INTEGER,
     used_at INTEGER
   ) STRICT;
-  -- Until now there was the admin token alone.
+  -- Before this version, the admin token was the only token.
   ALTER TABLE sessions ADD COLUMN token_id TEXT REFERENCES tokens (id) ON DELETE CASCADE;
   CREATE INDEX sessions_token ON sessions (token_id);
 
-  -- Stands for the rows that retention has removed; sealed, so that nobody else can remove some in its name.
+  -- The newest row that retention has removed. It is sealed, so that nobody without the key can hide a removal of rows.
   CREATE TABLE audit_anchor (
     id INTEGER PRIMARY KEY CHECK (id = 1),
     seq INTEGER NOT NULL,
@@ -255,7 +255,7 @@ const migrations: readonly string[] = [
   CREATE UNIQUE INDEX one_resumable_upload ON uploads (attempt_id, key) WHERE resumable = 1;
   CREATE INDEX uploads_job ON uploads (job_id);
 
-  -- Files that no row means any more: they are removed once that is on disk, and a crash in between forgets none of them.
+  -- Files that no row uses any more. They are removed after the commit, so a crash before that forgets none of them.
   CREATE TABLE dropped_files (file TEXT PRIMARY KEY, job_id TEXT NOT NULL) STRICT;
   CREATE TRIGGER artifacts_drop_files AFTER DELETE ON artifacts
   BEGIN INSERT INTO dropped_files (file, job_id) VALUES (OLD.file, OLD.job_id); END;
@@ -295,7 +295,7 @@ const migrations: readonly string[] = [
   ALTER TABLE jobs ADD COLUMN requests TEXT NOT NULL DEFAULT '[]';
   `,
   `
-  -- From the dispatch of a job to its end no index of its row is written: what runs is found by the attempts that have not ended.
+  -- Updates of a live job must write no index of its row. Live jobs are found through the attempts that have not ended.
   DROP INDEX jobs_status;
   DROP INDEX jobs_user;
   CREATE INDEX jobs_ended_of_user ON jobs (user, status) WHERE ended_at IS NOT NULL;
@@ -306,11 +306,11 @@ const migrations: readonly string[] = [
     WHERE status = 'pending' AND approval = 'wanted';
   DROP INDEX jobs_top;
   CREATE INDEX jobs_top ON jobs (top) WHERE ended_at IS NULL AND top > 0;
-  -- Asked by nobody: the jobs that a worker had last are found from the newest job on.
+  -- Unused: the last jobs of a worker are found by a scan that starts at the newest job.
   DROP INDEX attempts_worker;
 
-  -- For IN with more than two values SQLite fills a table of its own, each time that it checks a row: longer than to write it.
-  -- The same said with OR needs none. Rows are none the wiser, so that the text alone is changed (sqlite.org/lang_altertable.html).
+  -- For IN with more than two values, SQLite fills a temporary table at each check of a row, which takes longer than the write.
+  -- OR needs no such table. All rows stay valid, so only the schema text changes (sqlite.org/lang_altertable.html).
   DROP TRIGGER ended_jobs_stay;
   CREATE TRIGGER ended_jobs_stay BEFORE UPDATE OF status ON jobs
   WHEN OLD.ended_at IS NOT NULL AND NEW.status <> OLD.status
@@ -331,7 +331,7 @@ const migrations: readonly string[] = [
   PRAGMA writable_schema = RESET;
   `,
   `
-  -- Sessions of the admin token do not say with which one they were opened, so they end here.
+  -- Stored sessions of the admin token do not identify the token that opened them, so they end here.
   DELETE FROM sessions WHERE token_id IS NULL;
   ALTER TABLE sessions ADD COLUMN id TEXT NOT NULL DEFAULT '';
   ALTER TABLE sessions ADD COLUMN admin_hash TEXT CHECK ((token_id IS NULL) <> (admin_hash IS NULL));
@@ -353,7 +353,7 @@ const migrations: readonly string[] = [
   ) STRICT, WITHOUT ROWID;
   `,
   `
-  -- What artifacts and uploads take up, for each job and, under the empty id, in all: the quota is checked before every upload.
+  -- Bytes of the artifacts and uploads of each job, and of all jobs under the empty id. Each upload checks them for the quota.
   CREATE TABLE stored_totals (
     job_id TEXT PRIMARY KEY,
     artifacts INTEGER NOT NULL,
@@ -387,18 +387,18 @@ const migrations: readonly string[] = [
       ON CONFLICT (job_id) DO UPDATE SET artifacts = artifacts + excluded.artifacts, bytes = bytes + excluded.bytes;
     DELETE FROM stored_totals WHERE job_id = OLD.job_id AND artifacts = 0 AND bytes = 0;
   END;
-  -- Read whenever a checkpoint becomes whole; samples are most of the files of a job.
+  -- Used after each completed checkpoint. Without this index, SQLite would read the many samples of the job, too.
   CREATE INDEX artifacts_checkpoints ON artifacts (job_id) WHERE kind = 'checkpoint';
   `,
   `
   ALTER TABLE tokens ADD COLUMN team TEXT;
-  -- Kept as it was at submission: a token may be revoked while its jobs wait.
+  -- The team at the submission, because the token may be revoked while its jobs wait.
   ALTER TABLE jobs ADD COLUMN team TEXT;
   `,
   ...uploadMigrations,
   `
-  -- Figures of the last day are summed from indexes alone: to fetch the rows of 50,000 ended jobs takes 200 ms. A search needs
-  -- the worker of each job, which takes as long to find in another table.
+  -- Covering indexes for the figures of the last day, because reading the rows of 50,000 ended jobs takes 200 ms. A search
+  -- needs the worker of each job, and finding it in another table would take as long.
   ALTER TABLE jobs ADD COLUMN worker_id TEXT;
   ALTER TABLE jobs ADD COLUMN waited_ms INTEGER;
   ALTER TABLE jobs ADD COLUMN ran_ms INTEGER;
@@ -414,7 +414,7 @@ const migrations: readonly string[] = [
     WHERE ended_at IS NOT NULL AND started_at IS NOT NULL;
   `,
   `
-  -- Here files were given running totals of ended jobs, which the next step takes away again.
+  -- This step once added totals of ended jobs, which the next step removes.
   `,
   `
   DROP TRIGGER IF EXISTS ended_jobs_inserted;

@@ -35,7 +35,7 @@ function syncPath(path: string, flags: string): void {
   }
 }
 
-/** Time between two syncs of a file that grows. */
+/** Time in ms between two syncs of a file that grows. */
 const everyMs = 200;
 
 /**

@@ -83,6 +83,7 @@ function lengthOfCharacter(first: number): number {
   return first >= 0xc0 ? 2 : 1;
 }
 
+/** Returns the number of line feeds, which is the number of complete lines. */
 export function countFeeds(text: Buffer): number {
   let count = 0;
   for (let at = text.indexOf(lineFeed); at !== -1; at = text.indexOf(lineFeed, at + 1)) count += 1;

@@ -25,6 +25,7 @@ export interface Mark {
 /** Size of an encoded mark. All marks have this size, so that a mark can be read by its number. */
 export const markBytes = 44;
 
+/** The state of an empty log. */
 export const beginning: Mark = {
   place: 0,
   byte: 0,
@@ -38,6 +39,7 @@ export const beginning: Mark = {
 
 const flags = { open: 1, lost: 2, last: 4 };
 
+/** Encodes a mark in `markBytes` bytes. The last four are a checksum, by which `decodeMark` detects a torn record. */
 export function encodeMark(mark: Mark): Buffer {
   const { place, byte, lines, at, isOpen, isLost, isLast, sum } = mark;
   const record = Buffer.alloc(markBytes);

@@ -3,7 +3,7 @@ import type { Clock, Log, LogFiles, Store, TrustedTime } from '../../orchestrato
 
 const dayMs = 86_400_000;
 const everyMs = 3_600_000;
-/** A restored backup may lack the job of a log. Keep the log for a while, in case the newer database is restored. */
+/** Time in ms for which a log without a job is kept. A restored backup may lack the job, and a newer one may restore it. */
 const orphanedForMs = dayMs;
 
 export interface LogSweep {
@@ -28,7 +28,7 @@ export function startLogSweep({ store, files, clock, time, log, days }: LogSweep
   let isStopped = false;
   let cancel = (): void => {};
 
-  /** Measures age in trusted time since the first sweep that found no job for the log. The time survives restarts. */
+  /** Whether a log has had no job for too long, since the first sweep that found no job. The stored time survives restarts. */
   const isOrphanTooOld = async (id: JobId): Promise<boolean> => {
     const orphanedAt = await files.orphans.at(id);
     if (orphanedAt === null) await files.orphans.set(id, time.latest());

@@ -22,6 +22,7 @@ import { syncFolder } from '../db/sync.ts';
 export interface LogBounds {
   /** Maximum size of a log in bytes, including its index. The newest segment stays, whatever its size. */
   readonly ofLog: number;
+  /** Size in bytes at which a segment is full, so that the next chunk starts a new segment. */
   readonly ofSegment: number;
   /** Maximum bytes to return of an unfinished line. */
   readonly ofLine: number;
@@ -52,6 +53,7 @@ interface Chunk {
   readonly isLast: boolean;
 }
 
+/** Opens the log in a folder, and repairs its newest segment if needed. The first append creates the files of a new log. */
 export async function openLog(folder: string, bounds: LogBounds): Promise<OpenLog> {
   let segments = await readSegments(folder);
   let head = segments.at(-1)?.end ?? beginning;

@@ -5,10 +5,10 @@ import type { Clock, Log } from '../../orchestrator/ports/index.ts';
 import { type LogBounds, type OpenLog, openLog } from './log-writing.ts';
 
 /**
- * Sync interval. A power failure may lose the acknowledged output of this period. The rig still has that output and resends it.
+ * Sync interval in ms. A power failure can lose the acknowledged output of this period. The rig still has it and resends it.
  */
 const syncAfterMs = 3_000;
-/** A log without reads and writes for this long is closed. */
+/** Time in ms without reads and writes after which a log is closed. */
 const idleMs = 60_000;
 
 export interface OpenLogCacheDeps {
@@ -89,7 +89,7 @@ export function createOpenLogCache(deps: OpenLogCacheDeps) {
     async close(): Promise<void> {
       isClosed = true;
       cancelTimer?.();
-      await jobLocks.done();
+      await jobLocks.whenIdle();
       for (const name of cached.keys()) {
         await sync(name);
         await drop(name);
@@ -147,7 +147,7 @@ function createJobLocks() {
       last.set(key, done);
       return turn;
     },
-    async done(): Promise<void> {
+    async whenIdle(): Promise<void> {
       while (last.size > 0) await Promise.all(last.values());
     },
   };

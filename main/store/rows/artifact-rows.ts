@@ -191,14 +191,14 @@ function outstandingRows(db: Database) {
 }
 
 function droppedRows(db: Database) {
-  const some = db.prepare<[number], ReturnType<Tx['droppedFiles']>[number]>(
+  const dropped = db.prepare<[number], ReturnType<Tx['droppedFiles']>[number]>(
     'SELECT file, job_id AS jobId FROM dropped_files LIMIT ?',
   );
   const forget = db.prepare<[string]>(
     'DELETE FROM dropped_files WHERE file IN (SELECT value FROM json_each(?))',
   );
   return {
-    droppedFiles: (limit: number) => some.all(limit),
+    droppedFiles: (limit: number) => dropped.all(limit),
     forgetDropped: (files: readonly string[]) => void forget.run(JSON.stringify(files)),
   };
 }

@@ -17,6 +17,7 @@ type EventStatements = Pick<Tx, 'appendEvent' | 'eventsAfter' | 'eventRange'>;
 
 /** Number of events to keep. Clients that missed more events must reload everything. */
 const keptEvents = 100_000;
+/** Number of new events after which older ones are removed. */
 const pruneEvery = 1_000;
 
 interface EventRow {
@@ -78,11 +79,12 @@ const toEvent = ({ seq, at, fact }: EventRow): StoredEvent => ({
   at,
 });
 
-/** Smaller differences between the clocks are not recorded: a clock that uses a time server deviates by less. */
+/** Minimum difference in ms between the clocks that is recorded. A clock that uses a time server deviates by less. */
 const minOffsetMs = 1_000;
 
 const columns = 'seq, at, type, actor_type, actor_id, address, target_type, target_id, details, hash';
 
+/** Appends sealed rows to the audit trail, and removes old rows. `time`: dates the rows; without it, callers do. */
 export function createAuditAppend(
   db: Database,
   seal: AuditSeal,

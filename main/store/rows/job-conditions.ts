@@ -33,6 +33,7 @@ interface Conditions {
   readonly values: Value[];
 }
 
+/** Translates a filter to SQL conditions on `jobs j`. */
 export function conditionsOf({ user, workerId, search }: ContentFilter): Conditions {
   const found: Conditions = { texts: [], values: [] };
   const add = (text: string, ...values: readonly Value[]): void => {

@@ -136,6 +136,7 @@ export const attemptColumns = [
 
 export const newAttemptColumns = [...attemptColumns, 'gpus'] as const;
 
+/** Returns the values of `endingColumns` for an attempt. */
 export const endingRow = ({ startedAt, end }: Attempt): Written<(typeof endingColumns)[number]> => ({
   started_at: startedAt,
   ended_at: end?.at ?? null,
@@ -147,7 +148,7 @@ export const endingRow = ({ startedAt, end }: Attempt): Written<(typeof endingCo
   charged: end?.charged ? 1 : 0,
 });
 
-/** Includes the number of GPUs, which does not change after submission. */
+/** Returns the columns of a new attempt, with its number of GPUs, which does not change after the submission. */
 export const newAttemptRow = (
   attempt: Attempt,
   { spec: { devices, requirements } }: Job,
@@ -321,6 +322,7 @@ export const jobColumns = [
   ...changingColumns,
 ] as const satisfies readonly (keyof JobRow)[];
 
+/** Returns the values of `changingColumns` for a job. */
 export const changingRow = (job: Job): Written<(typeof changingColumns)[number]> => ({
   status: job.status,
   priority: job.rank.priority,
@@ -358,6 +360,7 @@ function timesOf(job: Job): Written<'waited_ms' | 'ran_ms'> {
   };
 }
 
+/** Returns the values of all columns of a job. */
 export const jobRow = (job: Job): Written<(typeof jobColumns)[number]> => ({
   ...changingRow(job),
   id: job.id,

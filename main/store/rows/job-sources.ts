@@ -92,6 +92,7 @@ export function isFoundByIndex({
   return filter.sort === 'submitted' && isAny && isUnfiltered(filter);
 }
 
+/** Returns the SQL conditions for the statuses and states that a filter requests, for one set of jobs. */
 export function statusConditions(
   source: Source,
   { statuses, blocked, search }: JobFilter,

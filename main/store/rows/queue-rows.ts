@@ -53,7 +53,7 @@ export const createQueueRows = (db: Database): QueueStatements => ({
   ...queueReads(db),
   ...pendingReads(db),
   ...gpuReads(db),
-  ...keptSettings(db),
+  ...settingsAndSubmissions(db),
 });
 
 function queueReads(db: Database) {
@@ -204,7 +204,7 @@ function gpuReads(db: Database) {
 
 const noTimes: JobTimes = { completed: 0, failed: 0, cancelled: 0, averageWaitMs: null, averageRunMs: null };
 
-function keptSettings(db: Database) {
+function settingsAndSubmissions(db: Database) {
   const setting = db.prepare<[], string>("SELECT value FROM settings WHERE name = 'queue'").pluck();
   const set = db.prepare<[string]>(
     "INSERT INTO settings (name, value) VALUES ('queue', ?) ON CONFLICT (name) DO UPDATE SET value = excluded.value",

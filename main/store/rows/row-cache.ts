@@ -72,7 +72,7 @@ function cacheJobs(rows: JobRows & Pick<DependencyReads, 'openRoots'>, forget: F
       return jobId === null ? null : (job(jobId) as LiveJob);
     },
     insertJob(inserted, payload) {
-      const orderAfterIt = Math.max(nextJobOrder(), inserted.order + 1);
+      const followingOrder = Math.max(nextJobOrder(), inserted.order + 1);
       rows.insertJob(inserted, payload);
       for (const { root } of inserted.dependencies?.parents ?? []) awaited.add(root);
       forget(() => {
@@ -80,7 +80,7 @@ function cacheJobs(rows: JobRows & Pick<DependencyReads, 'openRoots'>, forget: F
         nextOrder = null;
       });
       jobs.put(inserted.id, inserted);
-      nextOrder = orderAfterIt;
+      nextOrder = followingOrder;
     },
     replaceJob(was, next) {
       const isCurrent = jobs.has(was.id, was);

@@ -10,7 +10,7 @@ type Details = Readonly<Record<string, unknown>>;
 
 /** Maximum duration of a session: 30 days. */
 const sessionMs = 30 * 86_400_000;
-/** Minimum time between two writes of a session's last use in ms, so that not every request writes. */
+/** Minimum time in ms between two writes of a session's last use. Without it, each request would cause a write. */
 const minUseIntervalMs = 300_000;
 
 export interface OpenedSession extends Session {
@@ -18,7 +18,7 @@ export interface OpenedSession extends Session {
   readonly token: string;
 }
 
-/** Sessions of signed-in browsers. */
+/** Calls about the sessions of signed-in browsers. */
 export function createSessionCalls(core: Core) {
   /** Last use of each session that this process has written. */
   const notedUse = new Map<SessionId, number>();
@@ -178,6 +178,7 @@ function removeSessionsOfReplacedToken(core: Core, tx: Tx): void {
 const hasReplacedToken = (core: Core, { adminHash }: Session): boolean =>
   adminHash !== null && adminHash !== core.adminHash();
 
+/** Records the start or end of a session in the audit trail. */
 export function noteSession(
   core: Core,
   tx: Tx,

@@ -5,7 +5,7 @@ import { enqueueCommand } from '../command.ts';
 import type { Actor } from '../../model.ts';
 import type { SettingsFactType } from '../../events.ts';
 
-/** Holds the setting whether the orchestrator's own machine runs jobs. Users can change it. */
+/** Holds the setting that decides whether the orchestrator's own machine runs jobs. Users can change the setting. */
 export interface LocalWorkerSettings {
   runsLocally(): boolean;
   setRunsLocally(runs: boolean): void;
@@ -21,7 +21,7 @@ export function createLocalWorkerSettings(initial: boolean): LocalWorkerSettings
   };
 }
 
-/** Holds the setting which kinds of GPU trouble make a worker ineligible. Users can change it. */
+/** Holds the setting that lists which kinds of GPU trouble make a worker ineligible. Users can change the setting. */
 export interface GpuTroublePolicy {
   holdingBack(): HoldingBack;
   setHoldingBack(kinds: HoldingBack): void;

@@ -8,7 +8,7 @@ import type { Tx } from '../../ports/index.ts';
 import { removeGone } from '../notifications/channels.ts';
 import { noteSession } from './sessions.ts';
 
-/** Minimum time between two writes of a token's last use in ms, so that not every request writes. */
+/** Minimum time in ms between two writes of a token's last use. Without it, each request would cause a write. */
 const minUseIntervalMs = 300_000;
 
 /** Names that have a fixed meaning in the audit trail. */

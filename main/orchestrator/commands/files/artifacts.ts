@@ -42,7 +42,7 @@ function removeArtifact(core: Core, tx: Tx, id: JobId, key: string): void {
 const notFound = (key: string, id: JobId) =>
   refuse('artifact_not_found', `There is no file ${key} of job ${id}`);
 
-/** Calls about uploads and artifacts of jobs. The upload code stores the bytes. */
+/** Calls about uploads and artifacts of jobs. They change only the database: other code writes and removes the files. */
 export const createArtifactCalls = (core: Core, limits: StorageLimits) => ({
   ...createUploadCalls(core, limits),
   ...createReading(core),
@@ -129,20 +129,20 @@ function createUploadCalls(core: Core, limits: StorageLimits) {
   };
 }
 
-interface Storing {
+interface StoringContext {
   readonly core: Core;
   readonly tx: Tx;
   readonly limits: StorageLimits;
 }
 
-interface Finished extends Pick<Upload, 'file' | 'key'> {
+interface FinishedUpload extends Pick<Upload, 'file' | 'key'> {
   readonly shared: string | null;
 }
 
 function storeArtifact(
-  { core, tx, limits }: Storing,
+  { core, tx, limits }: StoringContext,
   uploader: Uploader,
-  { file, key, shared }: Finished,
+  { file, key, shared }: FinishedUpload,
   content: Pick<Artifact, 'bytes' | 'sha256'>,
 ): Outcome<ArtifactView> {
   const job = jobToUploadTo(core, tx, uploader);
@@ -187,7 +187,7 @@ function createReading(core: Core) {
       return artifact === null ? notFound(key, id) : accept(artifact);
     },
 
-    /** Returns an input file of an attempt, from another job. `path`: the name of the input, and the path in the input. */
+    /** Returns a file that an attempt takes from another job. `path`: the input's name, a slash, and the path in the input. */
     inputOfAttempt(uploader: Pick<Uploader, 'jobId' | 'attemptId'>, path: string): Outcome<Artifact> {
       const file = fileOfInput(store, uploader, path);
       return file === null
@@ -237,11 +237,11 @@ function dropExpired(core: Core, tx: Tx, id: JobId, keep: number): void {
   }
 }
 
-/** Maximum number of audit rows about the files of a job, because a trainer may upload the same file repeatedly. */
+/** Maximum number of audit rows about the files of a job, because a trainer can upload the same file repeatedly. */
 const maxRowsOfFiles = 1_000;
 
 /**
- * Writes an audit row, but no event. A job may have thousands of files, and clients request the list when they need it.
+ * Writes an audit row, but no event. A job can have thousands of files, and clients request the list when they need it.
  */
 function note(
   core: Core,

@@ -50,12 +50,12 @@ interface Pruned {
 /** Time in ms for which unused older versions stay, because a job with such a version may be submitted soon. */
 const keptForMs = 24 * 3_600_000;
 
-/** Number of contents that one transaction lists. Other transactions can run in between. */
+/** Number of contents that one transaction adds to a version, so that other transactions do not wait for long. */
 const batchSize = 2_000;
 
 const unknownVersion = (id: number) => refuse('dataset_not_found', `There is no dataset version ${id}`);
 
-/** Calls about datasets and their contents. The upload code stores the bytes. */
+/** Calls about datasets and their contents. They change only the database: other code writes and removes the files. */
 export const createDatasetCalls = (core: Core, limitBytes: number) => ({
   ...createReading(core, limitBytes),
   ...createPublishing(core),
@@ -162,18 +162,18 @@ function createPublishing(core: Core) {
       const row = { owner, name, digest, files: files.length, bytes, createdAt, isPinned };
       const id = await store.write(tx => tx.insertDatasetVersion(row));
       const contents = [...new Set([digest, ...files.map(({ sha256 }) => sha256)])];
-      for (let at = 0; at < contents.length; at += batchSize) {
-        const some = contents.slice(at, at + batchSize);
-        const listed = await store.write(tx => tx.addDatasetContents(id, some));
-        if (listed === some.length) continue;
+      for (let start = 0; start < contents.length; start += batchSize) {
+        const batch = contents.slice(start, start + batchSize);
+        const storedCount = await store.write(tx => tx.addDatasetContents(id, batch));
+        if (storedCount === batch.length) continue;
         await store.write(tx => tx.dropDatasetVersion(id));
         return refuse(
           'content_not_found',
-          `${some.length - listed} files of the dataset are not stored: upload the missing files, then publish it again`,
+          `${batch.length - storedCount} files of the dataset are not stored: upload the missing files, then publish it again`,
         );
       }
       const published = await store.write(tx => {
-        // Another call may have published the same version in the meantime.
+        // Another call may have published the same version since the first check.
         const earlier = sameAsNewest(tx, { owner, name }, digest, isPinned);
         if (earlier !== null) {
           tx.dropDatasetVersion(id);

@@ -63,7 +63,7 @@ export const createMetricCalls = (core: Core) => ({
     if (refusal === null && newPoints(points, runOf(core.store, jobId, attemptId).next).length === 0)
       return accept(replyOf(runOf(core.store, jobId, attemptId)));
     return core.store.write((tx): Outcome<MetricsReply> => {
-      // Checked again in the transaction, because the job may have been deleted in the meantime.
+      // Checked again in the transaction, because the job may have been deleted since the first check.
       const refused = refusalOf(tx, worker, jobId, attemptId);
       if (refused === null) return accept(replyOf(addPoints(core, tx, runOf(tx, jobId, attemptId), points)));
       if (refused.code === 'not_your_job')
@@ -175,7 +175,10 @@ function noteNanLoss(core: Core, tx: Tx, { jobId, attemptId }: MetricRun): void 
 
 const emptyTail: SeriesTail = { page: 0, buckets: [], width: 1 };
 
-/** Maximum number of full curves that one call halves. Halving rewrites a whole curve, and other commands wait for it. */
+/**
+ * Maximum number of full curves that one call halves. To halve a curve, neighbouring buckets are merged and the whole curve
+ * is written again. Other commands must wait during that time.
+ */
 const maxHalved = 2;
 
 /** Adds values to a curve. Returns whether the curve was halved. If `mayHalve` is false, a full curve can still grow a little. */

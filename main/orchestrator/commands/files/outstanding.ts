@@ -95,6 +95,7 @@ export function generationOf(read: Pick<Read, 'uploadGenerations'>, worker: Work
   return old ?? current;
 }
 
+/** Calls about the files that the worker of a completed job still has to upload. */
 export const createOutstandingCalls = (core: Core) => ({
   /**
    * Exchanges an older upload token for a valid one of the same attempt, which must belong to this worker. While the old
@@ -158,7 +159,7 @@ export const createOutstandingCalls = (core: Core) => ({
     }),
 });
 
-/** Called when no further file of a completed job will arrive. */
+/** Removes the unfinished uploads of a completed job, and releases its children, because no further file will arrive. */
 function closeUploads(core: Core, tx: Tx, job: EndedJob): void {
   releaseUploads(core, tx, job.id);
   releaseAfterUploads(core, tx, job);

@@ -90,13 +90,13 @@ export interface Batch {
 const refusedAt: NameRefused = (outcome, index) =>
   outcome.ok ? outcome : refuse(outcome.refusal.code, `jobs.${index}: ${outcome.refusal.detail}`);
 
-/** Maximum total length of the named configs of a batch, because one transaction stores a copy for each job. */
+/** Maximum total length of a batch's named configs in characters, because one transaction stores a copy for each job. */
 const maxCopiedText = 32_000_000;
 
 /** Submissions of several different jobs in one call. */
 export function createBatches(core: Core, configs: Configs) {
   const entriesFor = async ({ jobs }: BatchRequest, by: Actor): Promise<Outcome<readonly Entry[]>> => {
-    const { load, copied } = loadingOnce(configs);
+    const { load, copied } = createConfigCache(configs);
     const entries: Entry[] = [];
     for (const [index, request] of jobs.entries()) {
       const prepared = prepare({ ...configs, load }, request);
@@ -167,8 +167,8 @@ function repeated(core: Core, ids: readonly JobId[]): Outcome<Batch> {
   return accept({ jobs: shown, warnings: [], isRepeat: true });
 }
 
-/** Loads each named config once. `copied`: total length of the loaded configs, counted once per job. */
-function loadingOnce(configs: Configs) {
+/** Caches named configs. `copied` returns the total length of the configs in characters, counted once per job. */
+function createConfigCache(configs: Configs) {
   const loaded = new Map<string, Loaded>();
   let total = 0;
   const read = async (name: string): Promise<Loaded> => {

@@ -49,6 +49,7 @@ export function dependenciesFor(
   return checkInputs(read, { on, parents, ...(inputs.length > 0 && { inputs }) }, user);
 }
 
+/** Whether the input is a checkpoint with the whole training state, from which the job continues. */
 const takesState = (file: string): boolean => {
   const input = readInputFile(file);
   return input?.kind === 'checkpoint' && input.continues === true;
@@ -77,10 +78,14 @@ function checkInputs(read: Read, dependencies: Dependencies, user: string): Outc
   return accept({ ...dependencies, parents });
 }
 
+/** Whether a parent has ended as its child requires. For `success`, a retry of the parent can complete instead. */
 const hasEnded = (read: Read, job: Job, on: AfterOn): boolean =>
   on === 'end' ? 'endedAt' in job : job.status === 'completed' || read.hasCompleted(rootOf(job));
 
-/** Returns the dependencies of a retry: it waits for the parents for which the original job was still waiting. */
+/**
+ * Returns the dependencies of a retry. The retry has the parents of the original job, and waits for those that have not
+ * ended as required. Refused if one of these was deleted, or if an ended parent lacks the input files.
+ */
 export function dependenciesAgain(
   read: Read,
   { id, dependencies }: Pick<Job, 'id' | 'dependencies'>,
@@ -114,8 +119,8 @@ export function refuseAwaited(read: Read, id: JobId): Outcome<never> {
   );
 }
 
-/** Maximum number of children that one transaction releases. Other commands can run in between. */
-const batch = 100;
+/** Maximum number of children that one transaction releases, so that other commands do not wait for long. */
+const batchSize = 100;
 
 /** Marks an ended job as done in its children. A child without any other blocker can then start. */
 export function releaseChildren(core: Core, tx: Tx, ended: EndedJob): void {
@@ -125,10 +130,10 @@ export function releaseChildren(core: Core, tx: Tx, ended: EndedJob): void {
 }
 
 function releaseBatch(core: Core, tx: Tx, ended: EndedJob, which: OpenChildren): void {
-  const links = tx.openChildren(which, batch);
+  const links = tx.openChildren(which, batchSize);
   for (const { child } of links) releaseChild(core, tx, child, ended);
   const last = links.at(-1);
-  if (last === undefined || links.length < batch) return;
+  if (last === undefined || links.length < batchSize) return;
   const next = { ...which, after: last };
   tx.afterCommit(() => core.after(0, () => core.later(0, later => releaseNext(core, later, ended.id, next))));
 }

@@ -19,7 +19,7 @@ export interface DryRun {
   readonly position: number | null;
   readonly reason: string | null;
   readonly explanation: Explanation;
-  /** Warnings about the config, and about the worker that would take the job, or those that all possible workers share. */
+  /** About the config and the worker that would take the job. If none would, warnings that all possible workers share. */
   readonly warnings: readonly JobWarning[];
   readonly needs: ConfigNeeds;
   /** Figures of earlier runs with a similar config that the submitter may see; null for none. */

@@ -23,9 +23,7 @@ interface Accepted {
 export const hadNodes = (tx: Pick<Tx, 'nodesOf'>, job: Job): boolean =>
   wantsNodes(job) && job.attempt !== null && tx.nodesOf(job.attempt.id).length > 0;
 
-/**
- * Answers a report of a worker that is a node of an attempt with a rank above 0. Returns null for any other report.
- */
+/** Answers a report from a node with a rank above 0, which is not the first worker of the attempt. Null for other reports. */
 export function answerNodeReport(
   core: Core,
   tx: Tx,
@@ -56,7 +54,7 @@ function takeNodeReport(core: Core, tx: Tx, node: AttemptNode, report: StatusRep
   if (job === null || node.state === 'ended') return superseded(node);
   acknowledge(core, tx, node);
   const next = advanceNode(node, eventOf(report));
-  if (next !== node) change(core, tx, job, next);
+  if (next !== node) storeNodeChange(core, tx, job, next);
   return accept({ duplicate: false });
 }
 
@@ -66,10 +64,10 @@ export function updateFirstNode(core: Core, tx: Tx, job: Job, report: StatusRepo
   const first = tx.nodesOf(job.attempt.id).find(({ rank }) => rank === 0);
   if (first === undefined) return;
   const next = advanceNode(first, eventOf(report));
-  if (next !== first) change(core, tx, job, next);
+  if (next !== first) storeNodeChange(core, tx, job, next);
 }
 
-function change(core: Core, tx: Tx, job: LiveJob, next: AttemptNode): void {
+function storeNodeChange(core: Core, tx: Tx, job: LiveJob, next: AttemptNode): void {
   tx.updateNode(next);
   recordNodeEvent(core, tx, job, next, 'job.node_changed');
   if (next.state === 'ready') sendRendezvous(core, tx, job);
@@ -125,7 +123,7 @@ export function endNode(core: Core, tx: Tx, node: AttemptNode, end: NodeEnd): vo
   if (job !== null)
     recordNodeEvent(core, tx, job, next, node.state === 'ended' ? 'job.node_changed' : 'job.node_ended');
   const live = liveJobOfNode(tx, node);
-  // A node that has a stop order ends for the same reason as the attempt.
+  // A node whose state was already `ended` had a stop order, so the attempt is already stopping.
   if (live === null || node.state === 'ended' || !endsAttempt(end)) return;
   applyEvent(core, tx, live, { type: 'stop', why: 'node', end: causeOf(tx, node, end) }, system);
 }

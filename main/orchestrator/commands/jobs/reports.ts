@@ -92,8 +92,8 @@ export function createReports(core: Core, progress: ProgressBook) {
       if (isFinal(report.status)) noteEnd(core, tx, worker, jobId, report);
       const job = tx.job(jobId);
       if (job === null) return refuse('job_not_found', `There is no job ${jobId}`, 'stop');
-      const ofNode = answerNodeReport(core, tx, worker, jobId, report);
-      if (ofNode !== null) return ofNode;
+      const nodeAnswer = answerNodeReport(core, tx, worker, jobId, report);
+      if (nodeAnswer !== null) return nodeAnswer;
       const refusal = refusalOf(tx, worker, job, report);
       if (refusal !== null) {
         noteRefused(core, tx, worker, job, report, refusal.refusal.code);
@@ -120,7 +120,7 @@ export function createReports(core: Core, progress: ProgressBook) {
 function noteEnd(core: Core, tx: Tx, worker: Worker, jobId: JobId, { status }: StatusReport): void {
   if (!needsCooldown(worker)) return;
   const isExpected = status !== 'cancelled' && tx.liveJobOf(worker.id)?.id === jobId;
-  // A late or unexpected end is usually due to a stop.
+  // An unexpected end other than a completion is usually due to a stop, which needs a longer cooldown.
   if (!isExpected) startCooldown(core, tx, worker, status !== 'completed');
 }
 
@@ -138,7 +138,7 @@ function apply(
   }
   progress.flush(tx, job.id, report.progress);
   const reported = tx.job(job.id) ?? job;
-  // A job with a loss curve has progress. Without progress, as for most short jobs, no curve must be read.
+  // A job with a loss curve has progress. So a job without progress, as most short jobs, needs no read of its curves.
   if (reported.progress === null) return applyEvent(core, tx, reported, event, asWorker(worker.id));
   noteBestLoss(core, tx, job.id);
   return applyEvent(core, tx, tx.job(job.id) ?? job, event, asWorker(worker.id));

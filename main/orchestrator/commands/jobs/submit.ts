@@ -49,7 +49,7 @@ export function createSubmissions(core: Core, configs: Configs) {
     draft: Draft,
     by: Actor,
     idempotency: IdempotencyKey | null,
-    /** Finds the dependencies. Called in the transaction, because a parent may end or be deleted before. */
+    /** Finds the dependencies. Called in the transaction, because a parent may end or be deleted before the transaction. */
     dependenciesIn: (read: Read) => Outcome<Dependencies | null>,
   ): Promise<Outcome<Submitted>> => {
     let isRepeat = false;

@@ -10,7 +10,7 @@ import { takesTrainerActions } from '../../v1-agent.ts';
 
 export interface ActionResult {
   readonly job: JobView;
-  /** Whether the same request was sent within the last seconds, so that it was not sent again. */
+  /** Whether the same request was sent within the last 5 seconds. If so, it was not sent again. */
   readonly duplicate: boolean;
 }
 

@@ -89,7 +89,7 @@ export function applyLaunchEvent(core: Core, tx: Tx, id: LaunchId, event: Launch
     updateLaunchBook(core, tx, pool, after);
   }
   recordChange(core, tx, before, after);
-  if (after.state === 'ended' && before.state !== 'ended') removeMachine(core, tx, after);
+  if (after.state === 'ended' && before.state !== 'ended') removeLaunchWorker(core, tx, after);
   return after;
 }
 
@@ -172,7 +172,7 @@ const eventTypes = {
 } as const;
 
 /** Removes the worker of an ended launch, because its machine no longer exists. Ends the worker's attempt, if it has one. */
-function removeMachine(core: Core, tx: Tx, launch: Launch): void {
+function removeLaunchWorker(core: Core, tx: Tx, launch: Launch): void {
   const live = tx.liveJobOf(launch.workerId);
   const type = launch.outcome === 'unknown' ? 'lost' : 'vanished';
   if (live !== null) applyEvent(core, tx, live, { type }, asWorker(launch.workerId));

@@ -21,7 +21,7 @@ const maxPools = 50;
 export interface PoolCallsDeps {
   readonly core: Core;
   readonly engineOf: EngineOf;
-  /** Makes the loop run immediately. */
+  /** Makes the pools loop run immediately. */
   readonly lookNow: () => void;
 }
 

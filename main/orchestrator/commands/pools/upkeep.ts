@@ -6,7 +6,7 @@ import { describePoolBlocker } from '../../rules/pool-texts.ts';
 import { demandFacts, isIdle } from '../../views/demand-facts.ts';
 import { endLaunch, orderLaunch } from './launches.ts';
 
-/** Time for which ended launches are kept. The history and the usage of the last 30 days need them. */
+/** Time in ms for which ended launches are kept: 60 days. The history and the usage of the last 30 days need them. */
 const keptMs = 60 * 86_400_000;
 
 /** Orders the machines that jobs need, and requests the end of launches that are not needed or overdue. */
@@ -28,7 +28,7 @@ export function planLaunches(core: Core, tx: Tx, contactOf: ContactOf): void {
   tx.trimLaunches(core.time.earliest() - keptMs);
 }
 
-/** Ends launches that are not submitted yet, once the hours are over or the budget is used. */
+/** Ends launches that are not submitted yet, outside of the pool's hours and after its daily budget is used up. */
 function dropHeldBack(core: Core, tx: Tx, facts: PoolFacts): void {
   const [blocker] = blockersOfOrders(facts, core.time.now()).filter(
     ({ code }) => code === 'hours' || code === 'budget',
@@ -39,7 +39,7 @@ function dropHeldBack(core: Core, tx: Tx, facts: PoolFacts): void {
     if (launch.state === 'wanted' && !launch.isTest) endLaunch(core, tx, launch, 'not_needed', detail);
 }
 
-/** Ends a launch whose worker does not register in time after the start of its machine. Also ends a test that is over. */
+/** Ends a launch whose worker does not register in time after the start of its machine. Ends a test once its worker connects. */
 function endOverdue(core: Core, tx: Tx, { settings }: Pool, launch: Launch): void {
   const { state, startedAt, isTest, workerId, reason } = launch;
   // An engine may reserve a machine before the container runs, for example while it downloads the image.

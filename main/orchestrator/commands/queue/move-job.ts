@@ -97,10 +97,16 @@ interface Room {
   readonly above: readonly PendingJob[];
 }
 
+/** Room after the last turn of the queue. Any value far above the minimum distance of two turns, 2 ** -20, is enough. */
+const roomAtEnd = 2 ** -10;
+
 /** Number of neighbours to read first. There is almost always room between the nearest jobs. */
 const firstLimit = 8;
 
-/** Finds the turn of the moved job, and new turns of its neighbours. Reads more neighbours until there is room. */
+/**
+ * Finds a turn for the moved job between its new neighbours. If their turns are too close, also finds new turns for the
+ * nearest neighbours. Reads more neighbours until there is room.
+ */
 function makeRoom(tx: Tx, job: PendingJob, target: PendingJob, side: Side, limit = firstLimit): Room {
   const read = (of: Side) => {
     const neighbours = tx.neighbours(target, of, limit);
@@ -112,7 +118,7 @@ function makeRoom(tx: Tx, job: PendingJob, target: PendingJob, side: Side, limit
   const above = after.jobs.map(turnOf);
   const first = Math.min(...below, ...above);
   // At the end of the queue, the moved job must stay before all new jobs, whose turns are their order numbers.
-  const last = Math.max(tx.nextJobOrder(), Math.max(...below, ...above) + 2 ** -10);
+  const last = Math.max(tx.nextJobOrder(), Math.max(...below, ...above) + roomAtEnd);
   const spread = spreadInto({
     below: before.isAll ? [...below, first - 1] : below,
     above: after.isAll ? [...above, last] : above,

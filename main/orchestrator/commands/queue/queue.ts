@@ -14,7 +14,7 @@ import type { Tx } from '../../ports/index.ts';
 import { boosted, freshRank, startWaiting, toTop } from '../../rules/queue-rules.ts';
 
 const dayMs = 86_400_000;
-/** Maximum number of jobs that one transaction deletes or boosts. Other commands can run in between. */
+/** Maximum number of jobs that one transaction deletes or boosts, so that other commands do not wait for long. */
 const batchSize = 200;
 
 /** Returns the limits that a request contains. All other limits stay. */

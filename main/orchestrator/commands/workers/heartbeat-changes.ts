@@ -3,9 +3,12 @@ import type { Heartbeat } from '../../../../protocol/worker-api.ts';
 import { type Core, recordWorkerEvent } from '../../core.ts';
 import { type Actor, asWorker, type Worker } from '../../model.ts';
 import type { Tx } from '../../ports/index.ts';
-import { keepTroubles, noticeTroubles } from './reconcile.ts';
+import { storeTroubles, noticeTroubles } from './reconcile.ts';
 
-/** Returns the facts in a heartbeat that differ from the stored ones; null if none differs. Remembers doubted GPU troubles. */
+/**
+ * Returns the facts in a heartbeat that differ from the stored ones; null if none differs. Also remembers the known GPU
+ * troubles that this heartbeat does not name.
+ */
 export function findChanges(core: Core, worker: Worker, beat: Heartbeat) {
   const troubles = noticeTroubles(core, worker, beat.gpu_troubles);
   const datasets = changedDatasets(core, worker, beat.datasets);
@@ -21,12 +24,15 @@ export function storeChanges(
   id: Worker['id'],
   { troubles, datasets, closed }: NonNullable<ReturnType<typeof findChanges>>,
 ): void {
-  if (troubles !== null) keepTroubles(core, tx, id, troubles);
+  if (troubles !== null) storeTroubles(core, tx, id, troubles);
   if (datasets !== null) storeDatasets(tx, id, datasets);
   if (closed !== undefined) storeClosing(core, tx, id, closed);
 }
 
-/** Returns null when there is nothing to store. Also when the disk refuses writes, because heartbeats must work even then. */
+/**
+ * Returns the reported datasets if they differ from the stored ones; null otherwise. Also null while the disk refuses
+ * writes, because heartbeats must work even then.
+ */
 function changedDatasets(
   core: Core,
   { agent }: Worker,
@@ -42,7 +48,10 @@ function storeDatasets(tx: Tx, id: Worker['id'], datasets: readonly string[]): v
     tx.updateWorker({ ...worker, agent: { ...worker.agent, datasets } });
 }
 
-/** Returns undefined when nothing has changed. Also when the disk refuses writes, because heartbeats must work even then. */
+/**
+ * Returns why the rig takes no jobs, or null if it takes jobs again. Returns undefined if this has not changed, and while
+ * the disk refuses writes, because heartbeats must work even then.
+ */
 function changedClosing(
   core: Core,
   { agent }: Worker,
@@ -59,6 +68,7 @@ function storeClosing(core: Core, tx: Tx, id: Worker['id'], closed: Closed | nul
   recordClosing(core, tx, id, asWorker(id), closed);
 }
 
+/** Records that a rig takes no jobs any more, or takes jobs again. */
 export function recordClosing(
   core: Core,
   tx: Tx,

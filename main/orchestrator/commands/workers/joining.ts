@@ -92,7 +92,7 @@ function join(core: Core, tx: Tx, { joinHash, tokenHash, address }: Joining): Ou
   tx.startUploadGeneration(worker.id, false);
   tx.setJoinToken(joinHash, { ...joinToken, usedFor: tokenHash });
   recordWorkerEvent(core, tx, 'worker.joined', worker.id, { type: 'worker', id: worker.id, address });
-  // The previous machine has no valid token any more. So the next registration is not a duplicate of it.
+  // The previous machine has no valid token any more, so the registration of the new machine is no duplicate.
   tx.afterCommit(() => {
     core.connections.hangUp(worker.id);
     core.connections.unmeet(worker.id);

@@ -53,7 +53,7 @@ export function reconcileAbsence(core: Core, tx: Tx, worker: Worker): void {
   applyEvent(core, tx, job, { type: 'vanished' }, asWorker(worker.id));
 }
 
-/** The GPU troubles in a report, and the keys of those that the previous report did not name. */
+/** The GPU troubles in a report. `doubted`: the keys of the known troubles that the previous report did not name. */
 interface TroubleReport {
   readonly reported: readonly GpuTrouble[];
   readonly doubted: ReadonlySet<string>;
@@ -77,7 +77,7 @@ export function noticeTroubles(
 }
 
 /** Stores and records the troubles. The next dispatch then evaluates this worker again. */
-export function keepTroubles(
+export function storeTroubles(
   core: Core,
   tx: Tx,
   id: Worker['id'],
@@ -106,6 +106,7 @@ export function troublesAtRegistration(
   return planTroubles(before, reported, core.connections.doubtedOf(id));
 }
 
+/** Records which GPU troubles of a worker have started and ended. */
 export function recordTroubles(
   core: Core,
   tx: Tx,

@@ -149,7 +149,7 @@ export function advanceUpdates(core: Core, tx: Tx): void {
   const updating = tx.workers().flatMap(worker => {
     const { id, name, update = null } = worker;
     if (update === null) return [];
-    // Uses `gone`, because after a start of the server, workers count as offline only after a new timeout.
+    // Uses the stored `gone`, because `statusOf` reports a silent worker as offline only a timeout after the server's start.
     return [{ id, name, update, isBusy: workerIsHeld(tx, id), isOffline: worker.gone !== null }];
   });
   for (const action of planUpdates(updating, core.time.now())) act(core, tx, action);

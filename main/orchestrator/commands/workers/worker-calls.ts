@@ -42,7 +42,7 @@ import { noteJoined, noteLeft } from '../pools/launches.ts';
 import { settleUpdate, updateOrderFor } from './updates.ts';
 import type { ProgressBook } from '../jobs/reports.ts';
 
-const gone = refuse('token_invalid', 'Invalid token: the worker was deleted');
+const workerDeleted = refuse('token_invalid', 'Invalid token: the worker was deleted');
 
 /** Calls of workers. `id`: the worker of the caller's token. It may have been deleted since the token was checked. */
 export const createWorkerCalls = (core: Core, progress: ProgressBook) => ({
@@ -66,7 +66,7 @@ async function register(
   if (before !== null && !duplicate) core.connections.heard(id, core.clock.mono());
   return command(core, tx => {
     const stored = tx.worker(id);
-    if (stored === null) return gone;
+    if (stored === null) return workerDeleted;
     if (duplicate || isReplaced(stored, before)) {
       if (isDuplicate(core, stored, reported, address))
         return rejectDuplicate(core, tx, stored, reported, address);
@@ -76,7 +76,7 @@ async function register(
     if (order === 'outdated') return accept(registerReply(core, stored, null, { kind: 'nothing' }));
     const worker = order === 'repeated' ? stored : storeRegistration(core, tx, stored, reported, address);
     noteJoined(core, tx, id);
-    // A repeated registration may be older than the worker's current offer, so it need not name that job.
+    // A repeated registration may be older than the worker's current offer, so it may lack the job of that offer.
     if (order === 'next') reconcileUnnamedJob(core, tx, worker, reported);
     const verdict = reconcileRegistered(core, tx, worker, reported);
     delayNextJob(core, tx, worker, verdict);
@@ -93,7 +93,7 @@ async function takeHeartbeat(
 ): Promise<Outcome<HeartbeatReply>> {
   core.connections.heard(id, core.clock.mono());
   const worker = core.store.worker(id);
-  if (worker === null) return gone;
+  if (worker === null) return workerDeleted;
   if (worker.agent === null)
     return refuse('not_registered', 'The worker must register before it sends heartbeats');
   const live = core.store.liveJobOf(id);
@@ -123,7 +123,7 @@ async function takeHeartbeat(
   };
   // Reply after the dispatch, which may have given the worker another job.
   return commandWithAnswer(core, apply, (tx, verdict) =>
-    verdict === null ? gone : accept(replyTo(tx, verdict)),
+    verdict === null ? workerDeleted : accept(replyTo(tx, verdict)),
   );
 }
 
@@ -165,7 +165,7 @@ function noteHeartbeatLoad(core: Core, worker: Worker, { beat, ...running }: Hea
   notePower(core, worker, gpus, running);
 }
 
-/** Opens the worker's stream, which replaces an older one. The caller must call the returned function at its end. */
+/** Opens the worker's stream, which replaces an older one. The caller must call the returned function when the stream ends. */
 function openStream(core: Core, id: Worker['id'], stream: WorkerStream): () => void {
   core.connections.heard(id, core.clock.mono());
   core.connections.open(id, stream, core.clock.mono());
@@ -182,7 +182,7 @@ async function disconnect(core: Core, id: Worker['id']): Promise<Outcome<{ reado
   core.connections.hangUp(id);
   return command(core, tx => {
     const worker = tx.worker(id);
-    if (worker === null) return gone;
+    if (worker === null) return workerDeleted;
     markOffline(core, tx, worker, 'goodbye', asWorker(id));
     noteLeft(core, tx, id);
     return accept({ success: true as const });
@@ -401,10 +401,10 @@ const cancelIn = (verdict: Verdict): HeartbeatReply['cancel'] =>
 function heartbeatReply(core: Core, read: Read, id: Worker['id'], verdict: Verdict): HeartbeatReply {
   const live = read.liveJobOf(id);
   const { cancel, rendezvous } = nodeOrders(read, id);
-  const ofJob = live?.status === 'cancelling' ? { job_id: live.id, attempt_id: live.attempt.id } : null;
+  const cancelOfJob = live?.status === 'cancelling' ? { job_id: live.id, attempt_id: live.attempt.id } : null;
   return {
     success: true,
-    cancel: cancelIn(verdict) ?? ofJob ?? cancel,
+    cancel: cancelIn(verdict) ?? cancelOfJob ?? cancel,
     abandon_job: null,
     heartbeat_interval_s: core.times.heartbeatMs / 1000,
     ...(rendezvous && { rendezvous }),
@@ -420,10 +420,10 @@ export function greet(core: Core, tx: Tx, id: Worker['id']): void {
   const live = tx.liveJobOf(id);
   if (live?.status === 'dispatched') repeatOffer(core, tx, live);
   else if (live?.status === 'cancelling' && knowsNewCommands(worker)) sendCancel(core, tx, live);
-  else greetHeld(core, tx, id);
+  else greetNodeOrRelease(core, tx, id);
 }
 
-function greetHeld(core: Core, tx: Tx, id: Worker['id']): void {
+function greetNodeOrRelease(core: Core, tx: Tx, id: Worker['id']): void {
   const node = tx.heldNodeOf(id);
   if (node === null) release(core, tx, id);
   else greetNode(core, tx, node);

@@ -38,8 +38,8 @@ export function groupOf(shape: Shape, fitting: readonly Idle[]): readonly Idle[]
 }
 
 /**
- * Returns the job for which idle workers are kept; null for none. It needs several workers, and enough exist, but too few
- * are idle. Without this, jobs on one worker would take each idle worker, and the job would never start.
+ * Returns the job for which idle workers are kept; null for none. The job needs several workers. Enough exist, but too few
+ * are idle. If they were not kept, jobs on one worker would take each idle worker, and the large job would never start.
  */
 export function keptFor(
   heads: readonly Waiting[],

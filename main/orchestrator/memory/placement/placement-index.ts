@@ -85,6 +85,7 @@ function fairest(
   return best?.[1];
 }
 
+/** Returns the best idle worker for a shape, if possible another one than `avoided`. */
 function firstFor({ open }: Shape, avoided: Idle | undefined): Idle | undefined {
   const best = open.first();
   const idle = best?.workerClass.idle.first(avoided);

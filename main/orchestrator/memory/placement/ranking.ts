@@ -1,7 +1,7 @@
 import TinyQueue from 'tinyqueue';
 import type { MonoMs } from '../../model.ts';
 
-/** An item that may be added once, to one ranking. The flag is in the item itself, to save an object per pending job. */
+/** An item that can be added once, to one ranking. The flag is in the item itself, to save an object per pending job. */
 export interface Rankable {
   /** True until the item is dropped. Only the ranking changes this flag. */
   isLive: boolean;
@@ -14,8 +14,8 @@ export interface Ranking<T extends Rankable> {
   add(item: T): void;
   /** Does nothing if the item was dropped before. */
   drop(item: T): void;
-  /** Returns the first item that is not `but`; undefined if there is none. */
-  first(but?: T): T | undefined;
+  /** Returns the first item that is not `except`; undefined if there is none. */
+  first(except?: T): T | undefined;
 }
 
 /** Number of dead entries to tolerate before a sweep. */
@@ -25,7 +25,7 @@ const sparedDead = 32;
 export function createRanking<T extends Rankable>(compare: (a: T, b: T) => number): Ranking<T> {
   // Nearly all items arrive in order and leave from the front. They are in the array `row`; slots before `begin` are
   // empty. All other items go into a heap, which few rankings need. A dropped item stays in its place until it reaches
-  // the front, or until dead items outnumber live ones. A search for it would be slow in a long queue.
+  // the front, or until dead items outnumber live ones. Finding it earlier would be slow in a long queue.
   let row: (T | undefined)[] = [];
   let begin = 0;
   let heap: TinyQueue<T> | undefined;
@@ -83,9 +83,9 @@ export function createRanking<T extends Rankable>(compare: (a: T, b: T) => numbe
       ranking.size--;
       sweep();
     },
-    first(but?: T) {
+    first(except?: T) {
       const first = top();
-      if (first === undefined || first !== but) return first;
+      if (first === undefined || first !== except) return first;
       // Mark the first item as dead while searching for the second: `top` then removes it from the row or the heap.
       first.isLive = false;
       const second = top();
