@@ -113,6 +113,7 @@ interface FuzzRequest {
   readonly body?: string | Uint8Array;
 }
 
+/** Builds a request for this call from its schemas. Some requests have hostile values, odd headers or a damaged body. */
 function makeRequest(
   row: Call,
   schemas: { readonly query: unknown; readonly body: unknown },
@@ -120,6 +121,7 @@ function makeRequest(
   random: Random,
   { server, held }: FuzzDeps,
 ): FuzzRequest {
+  // The probability of a hostile value in place of each part of query and body.
   const hostility = random.pick([0, 0, 0.02, 0.1, 0.4]);
   const realId = () => known.id(random);
   const ownJob = row.path.includes('/job/') && random.chance(0.3) ? (held?.() ?? null) : null;

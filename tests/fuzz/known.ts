@@ -18,7 +18,7 @@ export interface Known {
   learn(response: string): void;
 }
 
-/** Maximum number of ids to remember in addition to the initial ids. The oldest one is dropped first. */
+/** Maximum number of learned ids. The oldest learned id is dropped first. */
 const maxIds = 40;
 
 const CreatedObjects = z.object({

@@ -32,7 +32,7 @@ const headerValues: Readonly<Record<string, readonly string[]>> = {
   'x-http-method-override': ['DELETE'],
 };
 
-/** Returns no headers in most cases, otherwise one or two. */
+/** Returns no headers in most cases, otherwise one or two odd headers. */
 export function oddHeaders(random: Random): readonly Header[] {
   if (!random.chance(0.2)) return [];
   return Array.from({ length: 1 + random.below(2) }, () => {
@@ -63,7 +63,7 @@ export function contentType(random: Random): readonly Header[] {
 
 const methods = ['GET', 'HEAD', 'OPTIONS', 'POST', 'PUT', 'PATCH', 'DELETE', 'PROPFIND', 'QUERY'];
 
-/** Returns this method in most cases, otherwise a random one. */
+/** Returns this method in most cases, otherwise a random method. */
 export const methodLike = (method: string, random: Random): string =>
   random.chance(0.97) ? method : random.pick(methods);
 
@@ -89,7 +89,7 @@ export function damaged(json: string, random: Random): string | Uint8Array {
   }
 }
 
-/** Returns an empty query in most cases, otherwise one with repeated names, brackets or invalid escapes. */
+/** Returns an empty query in most cases, otherwise a query with repeated names, brackets or invalid escapes. */
 export const oddQuery = (random: Random): string =>
   random.chance(0.95)
     ? ''

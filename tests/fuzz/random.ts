@@ -6,8 +6,9 @@ export interface Random {
   next(): number;
   /** Returns an integer from 0 (inclusive) to `count` (exclusive). */
   below(count: number): number;
+  /** Returns true with this probability, from 0 to 1. */
   chance(probability: number): boolean;
-  /** Throws when the list is empty. */
+  /** Returns a random element. Throws when the list is empty. */
   pick<T>(from: readonly T[]): T;
 }
 

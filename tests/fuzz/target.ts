@@ -54,6 +54,7 @@ export async function fuzzServer(
       held: stream.held,
       ids: [id, other.id, job, limitedToken.id, 'kept', 'j_unknown'],
       secrets,
+      // The admin token is listed three times, so that more requests pass the check of permissions.
       callers: [
         { authorization: `Bearer ${server.adminToken}` },
         { authorization: `Bearer ${server.adminToken}` },

@@ -1,6 +1,7 @@
 /**
- * A clean sample file of one room, which imports what the room may import. The lint must accept all samples. This proves
- * that the lint rejects a planted file because of the planted mistake.
+ * A clean sample file of one room, which imports what the room may import. A room is a folder with import rules in
+ * oxlint.config.ts. The lint must accept all samples. This proves that the lint rejects a planted file because of the
+ * planted mistake.
  */
 export interface Control {
   readonly room: string;
@@ -8,6 +9,7 @@ export interface Control {
   readonly code: string;
 }
 
+/** Returns code that exports these names again. The keys are the modules that define the names. */
 function reExport(names: Readonly<Record<string, string>>): string {
   return Object.entries(names)
     .map(([source, name]) => `export { ${name} } from '${source}';\n`)

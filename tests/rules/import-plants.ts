@@ -3,8 +3,8 @@ import type { Plant } from './plant.ts';
 const dependencies = 'boundaries(dependencies)';
 
 /**
- * Forbidden imports of each room. `oxlint.config.ts` defines the rooms. A path with `@` becomes one file per import;
- * imports with any other path share that file.
+ * Forbidden imports of each room, separated by spaces. `oxlint.config.ts` defines the rooms. If the path of the file
+ * contains `@`, each import gets its own file. Otherwise all imports are in the same file.
  */
 const refusedImports: readonly (readonly [room: string, file: string, sources: string])[] = [
   ['protocol', 'protocol/@.ts', '../main/orchestrator/index.ts ../agent/leaf.ts node:crypto micromatch'],
@@ -192,7 +192,7 @@ export const importPlants: readonly Plant[] = [
     message: 'Expected a literal string',
   },
   {
-    name: 'a builtin without node:',
+    name: 'an import of a Node module without the prefix node:',
     file: 'main/store/builtin.ts',
     code: "export { readFile } from 'fs/promises';",
     rules: ['unicorn(prefer-node-protocol)'],

@@ -16,7 +16,7 @@ const repository = resolve(import.meta.dirname, '../..');
 
 export interface Finding {
   readonly file: string;
-  /** Counted from 1. */
+  /** The line number, counted from 1. */
   readonly line: number;
   /** Name of the rule as oxlint prints it: `plugin(rule)`. `no rule` for a finding without one, such as a syntax error. */
   readonly rule: string;

@@ -56,7 +56,7 @@ const untilAccepted = (server: TestServer, token: string) =>
 const untilLogged = (server: TestServer, text: string) =>
   expect.poll(() => server.log.join(''), { timeout: 10_000 }).toContain(text);
 
-test('refuses the old token and its cookies as soon as it accepts the new one', async () => {
+test('refuses the old admin token and its cookies as soon as the server accepts the new token', async () => {
   const server = await openServer();
   const cookie = await signIn(server, server.adminToken);
   replaceToken(server, `${newToken}\n`);
@@ -73,7 +73,7 @@ test('refuses the old token and its cookies as soon as it accepts the new one', 
   expect(server.log.join('')).not.toContain(newToken);
 });
 
-test('immediately ends the streams of the old token and of its cookies, and keeps those of API tokens', async () => {
+test('immediately ends the streams of the old token and of its cookies, and keeps the streams of API tokens', async () => {
   // Pings check the token, too. With this timeout, the first ping follows after 20 s, so no ping ends these streams.
   const server = await openServer({ heartbeatTimeoutMs: 120_000 });
   const body = { name: 'reader', permissions: ['queue.view' as const] };

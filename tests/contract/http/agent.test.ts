@@ -55,7 +55,7 @@ test('serves the worker programs without a token, with the hashes of the manifes
   expect(reportedVersion).toBe(version);
   expect(programs.map(({ name }) => name)).toEqual(programNames);
   for (const { name, bytes, sha256: hash } of programs) {
-    // These calls need no token, so an invalid one is ignored.
+    // These calls need no token, so an invalid token is ignored.
     const response = await request(`/agent/${name}`, {
       authorization: 'Bearer wrong',
       'x-worker-token': 'wrong',

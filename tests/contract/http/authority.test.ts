@@ -196,7 +196,7 @@ describe('worker tokens', () => {
     expect(await readRefusal(heartbeat)).toEqual(problem(403, 'not_your_worker'));
   });
 
-  test("closes a worker's stream when its token is rotated, and then refuses the old token", async () => {
+  test("closes a worker's stream when the worker's token is rotated, and then refuses the old token", async () => {
     const { id, token } = await server.createWorker({ name: 'rig-3' });
     const register = (): Promise<Response> =>
       fetch(`${server.url}/api/workers/register`, {

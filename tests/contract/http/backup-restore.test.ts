@@ -292,7 +292,7 @@ describe('refused restores', () => {
     });
   });
 
-  test('refuses a second restore while one is running', async () => {
+  test('refuses a second restore while a restore is running', async () => {
     const server = await openServer();
     const { name } = await makeBackup(server);
     const answers = await Promise.all([restore(server, name), restore(server, name)]);
@@ -320,7 +320,7 @@ describe('refused restores', () => {
   });
 });
 
-test('serves the current database again when a restore cannot back it up first', async () => {
+test('serves the current database again when the backup before a restore fails', async () => {
   const server = await openServer();
   await server.createWorker({ name: 'rig-1' });
   const { name } = await makeBackup(server);

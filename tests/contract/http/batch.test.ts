@@ -59,7 +59,7 @@ describe('submitting a batch', () => {
     expect(entries.map(({ target_id }) => target_id).toReversed()).toEqual(jobs.map(({ job_id }) => job_id));
   });
 
-  test('submits no job of a batch when one is refused, and names that job', async () => {
+  test('submits no job of a batch when one job is refused, and names the refused job', async () => {
     const before = await newestSeq();
     const good = { config_name: 'flowers' };
     const version = 'a'.repeat(64);
@@ -148,7 +148,7 @@ describe('a list as the body of a submit', () => {
     expect((await list({ group: 'as-list' })).entries).toHaveLength(2);
   });
 
-  test('refuses a list as a whole when one job is invalid, and names that job', async () => {
+  test('refuses a whole list when one job is invalid, and names the invalid job', async () => {
     expect(await post([{ config_name: 'flowers' }, { config_nam: 'flowers' }])).toMatchObject({
       status: 400,
       body: { errors: [{ field: 'jobs.1' }, { field: 'jobs.1.config_name' }] },

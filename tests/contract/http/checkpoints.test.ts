@@ -8,6 +8,7 @@ import { asJson, sendRaw } from '../../support/raw-request.ts';
 import { startTestServer, type TestServer, valueOf } from '../../support/server.ts';
 import { openRig, type JobOffer, type Rig, startJob, upload } from '../../support/upload-bench.ts';
 
+// The limits are in bytes. The server keeps the two newest checkpoints and the best checkpoint of a job.
 const storage = { perJob: 10_000, inAll: 15_000, keepCheckpoints: 2, reserve: 0 };
 
 let server: TestServer;
@@ -66,7 +67,7 @@ describe('resuming from a checkpoint', () => {
     ]);
   });
 
-  test('repeats an offer with the same checkpoint, although a newer one exists', async () => {
+  test('repeats an offer with the same checkpoint, although a newer checkpoint exists', async () => {
     await uploadFile('checkpoint-000100.bin');
     const next = await loseJob();
     await uploadFile('checkpoint-000150.bin', next);
@@ -137,7 +138,7 @@ describe('listing and pruning checkpoints', () => {
     expect(answer).toMatchObject({ ok: false, failure: { status: 404 } });
   });
 
-  test('deletes older checkpoints except the best one, and no other files', async () => {
+  test('deletes older checkpoints except the best checkpoint, and no other files', async () => {
     await postLosses([
       [100, 1],
       [200, 3],
@@ -180,7 +181,7 @@ describe('listing and pruning checkpoints', () => {
     ]);
   });
 
-  test('keeps the best checkpoint even when many newer ones follow', async () => {
+  test('keeps the best checkpoint even when many newer checkpoints follow', async () => {
     const loss: Readonly<Record<number, number>> = { 100: 9, 200: 1, 300: 3, 400: 3, 500: 3, 600: 3 };
     await postLosses(Object.entries(loss).map(([step, value]) => [Number(step), value]));
     for (const step of Object.keys(loss)) await uploadFile(`checkpoint-000${step}.bin`);

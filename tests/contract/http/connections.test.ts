@@ -57,7 +57,8 @@ test('does not time out a complete request whose handler responds late', async (
     posts.push(await connectAndSend(port, `${head('POST', contentLength)}{}`));
     await requested.promise;
   }
-  // Three idle connections exceed `maxWaiting`. The server closes the oldest of them, and none with a request in progress.
+  // Three idle connections exceed `maxWaiting`. The server closes the oldest idle connection, and no connection with a
+  // request in progress.
   const idleConnections: Caller[] = [];
   for (let count = 0; count < 3; count += 1) idleConnections.push(await connectAndSend(port, ''));
   expect(await idleConnections[0]?.ended).toBe('');

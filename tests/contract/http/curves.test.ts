@@ -50,7 +50,7 @@ describe('the best loss of a job', () => {
     expect(await progressOf()).toMatchObject({ best_loss: 4, best_loss_key: 'eval_loss' });
   });
 
-  test('keeps the best loss after later progress reports, and updates it with points after the end', async () => {
+  test('keeps the best loss after later progress reports, and updates the best loss with points after the end', async () => {
     await postPoints([point(0, { loss: 4 })]);
     await rig.report(job, 'running', { progress: { step: 1, loss: 9 } });
     await expect.poll(progressOf).toMatchObject({ loss: 9, best_loss: 4 });
@@ -75,7 +75,7 @@ describe('the best loss of a job', () => {
 });
 
 describe('posting points', () => {
-  test('stores each point once in order, and returns the number of the next one', async () => {
+  test('stores each point once in order, and returns the number of the next point', async () => {
     expect(await postPoints([])).toEqual([
       200,
       { success: true, next: 0, last_step: null, last_elapsed_ms: 0 },
@@ -83,7 +83,7 @@ describe('posting points', () => {
     const first = [point(0), point(1, { loss: 0.5, lr: 1e-4 })];
     const after = { success: true, next: 2, last_step: 1, last_elapsed_ms: 1_000 };
     expect(await postPoints(first)).toEqual([200, after]);
-    // The agent did not receive the first answer, so it sends all points again, together with a new one.
+    // The agent did not receive the first answer, so it sends all points again, together with a new point.
     expect(await postPoints([...first, point(5, { loss: 3 })])).toMatchObject([
       200,
       { next: 6, last_step: 5 },
@@ -112,7 +112,7 @@ describe('posting points', () => {
     expect((await read()).keys).toMatchObject([{ key: 'loss' }, { key: 'bad', value: null, step: 3 }]);
   });
 
-  test('keeps the first 64 metric keys, and ignores further ones', async () => {
+  test('keeps the first 64 metric keys, and ignores further keys', async () => {
     const numberedValues = (from: number, count: number) =>
       Object.fromEntries(Array.from({ length: count }, (_, index) => [`key-${from + index}`, index]));
     await postPoints([
@@ -200,7 +200,7 @@ describe('ownership of points', () => {
     for (const status of ['starting', 'running']) await rig.report(secondOffer, status);
     expect(secondOffer).toMatchObject({ jobId: job.jobId });
     await postPoints([point(0, { loss: 9 })], secondOffer);
-    // The last points of the first attempt arrive after the start of the second one.
+    // The last points of the first attempt arrive after the start of the second attempt.
     await postPoints([point(2)]);
     const { attempts, keys } = await read();
     expect(attempts.map(({ attempt, series }) => [attempt, series[0]?.points.length])).toEqual([
@@ -325,7 +325,7 @@ describe('reading a curve', () => {
   });
 });
 
-test("derives points from the progress of SimpleTuner's own worker, one per step", async () => {
+test("derives one point per step from the progress of SimpleTuner's own worker", async () => {
   const { id, token } = await server.createWorker({ name: 'old', labels: { age: 'old' } });
   const call = async (path: string, body: object): Promise<void> => {
     const answer = await sendRaw(server.url, {

@@ -257,7 +257,7 @@ describe('a job with data', () => {
       },
     });
 
-  test("lets the worker of a job read only the job's files and manifest", async () => {
+  test("allows the worker of a job to read only the job's files and manifest", async () => {
     const rig = await openRig(server, 'rig-1', { datasets: [] });
     const createdVersion = valueOf(await push('photos', photos));
     await push('secrets', { 'key.txt': 'a secret' });
@@ -457,7 +457,7 @@ describe('pruning datasets', () => {
     expect((await list()).datasets).toHaveLength(1);
   });
 
-  test('prunes exactly the given dataset versions, including the newest one', async () => {
+  test('prunes exactly the given dataset versions, including the newest version', async () => {
     const first = valueOf(await push('photos', photos));
     const second = valueOf(await push('photos', { 'a.jpg': 'another' }));
     const other = valueOf(await push('cats', { 'cat.jpg': 'a cat' }));

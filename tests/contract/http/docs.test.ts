@@ -79,7 +79,7 @@ describe('contents of /docs', () => {
     },
   );
 
-  test('gives each call and schema an anchor, and links only to existing ones', () => {
+  test('gives each call and schema an anchor, and links only to existing anchors', () => {
     const anchors = ids(page);
     expect(new Set(anchors).size).toBe(anchors.length);
     const links = [...page.matchAll(/href="#([^"]*)"/g)].map(([, id]) => id);

@@ -160,7 +160,7 @@ describe.each(everyCall.map(row => [`${row.method} ${row.path}`, row] as const))
   },
 );
 
-test('answers an unexpected error with its request id, and logs the details under it', async () => {
+test('answers an unexpected error with a request id, and logs the details with the same request id', async () => {
   const brokenServer = await startTestServer();
   onTestFinished(() => brokenServer.close().catch(() => undefined));
   const db = new Database(join(brokenServer.dataDir, 'trainyard.db'));
@@ -168,6 +168,7 @@ test('answers an unexpected error with its request id, and logs the details unde
     .prepare<[], string>("SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite_%'")
     .pluck()
     .all();
+  // Without its tables, the database fails every statement.
   for (const table of tables) db.exec(`ALTER TABLE "${table}" RENAME TO "${table}_gone"`);
   const failures: RawAnswer[] = [];
   for (const row of everyCall.filter(({ authority }) => authority !== 'worker')) {

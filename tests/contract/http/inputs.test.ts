@@ -52,7 +52,7 @@ const refusalOf = async (body: Submission, client = server.admin): Promise<unkno
 };
 
 describe('the offer to a worker', () => {
-  test("lists the files of each input, and lets the attempt's token read exactly these files", async () => {
+  test("lists the files of each input, and allows the attempt's token to read only these files", async () => {
     await put('out/lora.safetensors', 'weights');
     await put('secret.txt');
     await complete();

@@ -83,7 +83,7 @@ describe('single use of a join token', () => {
     expect((await register(winner))[0]).toBe(200);
   });
 
-  test('refuses an expired join token and accepts a new one', async () => {
+  test('refuses an expired join token and accepts a new join token', async () => {
     const { id } = await server.createWorker({ name: 'rig-1' });
     const { join_token: joinToken } = await createJoinToken(id, { expires_in_s: 60 });
     clock.aheadMs = 60_000;
@@ -94,7 +94,7 @@ describe('single use of a join token', () => {
     expect((await join(newToken.join_token, 'wt_mine'))[0]).toBe(200);
   });
 
-  test('refuses a join token after a newer one, a rotation, or the removal of its worker', async () => {
+  test('refuses a join token after a newer join token, a token rotation, or the removal of its worker', async () => {
     const { id } = await server.createWorker({ name: 'rig-1' });
     const params = { id };
     const expectRefused = async (joinToken: string) =>
@@ -192,7 +192,7 @@ test('audits invalid, expired and used join tokens with the start of their hash'
     expect(text).not.toContain(secret);
 });
 
-test('limits failed joins of an address, but accepts a valid join token from it', async () => {
+test('limits failed joins of an address, but accepts a valid join token from this address', async () => {
   const { id } = await server.createWorker({ name: 'rig-1' });
   const { join_token: joinToken } = await createJoinToken(id);
   const answers = await Promise.all(Array.from({ length: 80 }, (_, n) => join(`tj_${n}`, 'wt_mine')));

@@ -148,7 +148,7 @@ describe('missing logs', () => {
     expect((await readOrEmpty('j_nowhere')).ok).toBe(false);
   });
 
-  test('explains why there is no log yet, and whether there will be one', async () => {
+  test('explains why a job has no log yet, and whether a log will follow', async () => {
     expect(await readRefusal('j_nowhere')).toEqual([
       404,
       'job_not_found',

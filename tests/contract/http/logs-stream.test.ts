@@ -106,12 +106,13 @@ test('sends every line to a slow reader of a log that is larger than the buffers
   expect(stream?.response.status).toBe(404);
   await shipper.print(`${range(10).join('\n')}\n`);
   const slow = await follow(job.jobId, '?line=0');
-  // About 6 MB as JSON, far more than the server may buffer for one reader.
+  // About 6 MB as JSON, far more than the server buffers for one reader.
   await shipper.print(
     `${range(10_000, 10)
       .map(n => `${n} ${line}`)
       .join('\n')}\n`,
   );
+  // The reader reads nothing for 500 ms.
   await slow.rest(500);
   await shipper.print('last\n', true);
   await slow.end();

@@ -52,7 +52,7 @@ const oddValues: readonly string[] = [
 const send = (row: Call, value: string): Promise<RawAnswer> =>
   sendRaw(server.url, {
     method: row.method,
-    // The path can contain the value twice, so cut the second one to stay below the limit for headers.
+    // The path can contain the value twice, so cut the second value to stay below the limit for headers.
     path: row.path.replaceAll(/:[a-z_]+/g, () => value).replace(/\*[a-z_]+/, () => value.slice(0, 3_000)),
     headers: [
       row.authority === 'worker'
@@ -90,7 +90,7 @@ function isRefused(row: Call, value: string, { status, code, text }: RawAnswer):
   );
 }
 
-test('finds the calls with path parameters: one each, or two when one is a wildcard', () => {
+test('finds in each path one parameter, or two when the path ends with a wildcard', () => {
   expect(callsWithParameters.length).toBeGreaterThan(20);
   for (const { path } of callsWithParameters)
     expect(path.match(/[:*][a-z_]+/g)).toHaveLength(path.includes('*') ? 2 : 1);

@@ -57,7 +57,7 @@ async function runOn(rig: Rig, name: string): Promise<JobId> {
 }
 
 describe('calls of a worker about another worker or its job', () => {
-  test('refuses reports, streams and heartbeats about another worker, and audits them', async () => {
+  test('refuses reports, streams and heartbeats about another worker, and audits the refusals', async () => {
     const [owner, other] = [await addRig('a-1'), await addRig('a-2')];
     const job = await runOn(owner, 'a-1');
     const before = await readJob(job);
@@ -77,7 +77,7 @@ describe('calls of a worker about another worker or its job', () => {
         status: 403,
         code: 'not_your_worker',
       });
-    // The other worker falsely claims to run the job. The answer makes it abandon the job, and the job does not change.
+    // The other worker falsely claims to run the job. The answer orders it to abandon the job, which does not change.
     const claim = { protocol: 2, persistent: true, gpu_count: 0, current_job_id: job };
     expect(JSON.parse((await other.post('/api/workers/register', claim)).text)).toMatchObject({
       resume_job: null,

@@ -60,12 +60,12 @@ const forms: readonly Form[] = [
     'token_invalid',
   ],
   [
-    'a valid token before an invalid one',
+    'a valid token before an invalid token',
     row => [validTokenFor(row).asHeader(validTokenFor(row).token), validTokenFor(row).asHeader(wrongToken)],
     'token_invalid',
   ],
   [
-    'a valid token after an invalid one',
+    'a valid token after an invalid token',
     row => [validTokenFor(row).asHeader(wrongToken), validTokenFor(row).asHeader(validTokenFor(row).token)],
     'token_invalid',
   ],
@@ -97,7 +97,7 @@ const forms: readonly Form[] = [
 describe.each(protectedCalls.map(row => [`${row.method} ${row.path}`, row] as const))(
   'tokens of %s',
   (_name, row) => {
-    test('refuses every invalid form of a token and accepts the valid one', async () => {
+    test('refuses every invalid form of a token and accepts the valid token', async () => {
       for (const [what, headersOf, code] of forms) {
         const answer = await send(row, headersOf(row));
         expect([what, answer.status], `answered: ${answer.text}`).toEqual([what, 401]);
@@ -144,7 +144,7 @@ test('audits invalid tokens only by the start of their hash', async () => {
       sha256: expect.stringMatching(/^[0-9a-f]{8}$/) as unknown,
     });
   const auditedHashes = new Set(tokenRows.map(({ details }) => details['sha256']));
-  // The trail records the first 30 refusals of an address, and only counts further ones.
+  // The trail records the first 30 refusals of an address, and only counts further refusals.
   for (const secret of [longToken, `${joinToken}x`, workerToken.slice(0, -1)])
     expect(auditedHashes).toContain(createHash('sha256').update(secret).digest('hex').slice(0, 8));
 });

@@ -25,7 +25,7 @@ beforeAll(async () => {
 });
 afterAll(() => server.close());
 
-// Creates a user. Without `permissions`, the token has the default ones.
+// Creates a user. Without `permissions`, the token of the user has the default permissions.
 async function createUser(name: string, permissions?: readonly Permission[]): Promise<ApiUser> {
   const body = { name, ...(permissions && { permissions: [...permissions] }) };
   const { token } = valueOf(await server.admin.call(tokensApi.create, { body }));
@@ -104,7 +104,7 @@ describe('calls for one job', () => {
     expect(text).not.toContain('job_not_found');
   });
 
-  test('names the owner of a job to a user who may view but not cancel it', async () => {
+  test('names the owner of a job to a user who may view the job but not cancel it', async () => {
     const lead = await createUser('lead', ['queue.view', 'queue.cancel.own']);
     const id = await submit(alice);
     expect(await lead.client.call(queueApi.cancel, { params: { id } })).toMatchObject({
@@ -129,7 +129,7 @@ describe('calls for one job', () => {
 });
 
 describe('calls about several jobs', () => {
-  // These calls have tests of their own: dataset versions in datasets.test.ts, the others below.
+  // datasets.test.ts tests the call for dataset versions. Separate tests below check the other two calls.
   const testedElsewhere: readonly Call[] = [eventsApi.stream, datasetsApi.pin, queueApi.configValues];
   const filteredCalls = callsWithRule('filtered').filter(([, row]) => !testedElsewhere.includes(row));
 

@@ -20,7 +20,7 @@ beforeAll(async () => {
 });
 afterAll(() => server.close());
 
-// Runs a Python script that can use the client `fleet`. Returns the JSON that the script prints with `say`.
+// Runs a Python script in which `fleet` is the client. `say(value)` prints a value as JSON. Returns the printed JSON.
 async function python(script: string, url = server.url, token = server.adminToken): Promise<unknown> {
   const head = `import json, os, sys
 from trainyard import Trainyard, TrainyardError
@@ -104,7 +104,7 @@ say([both["max_concurrent"], both["user_max_concurrent"], none["max_concurrent"]
     ).toEqual([3, 2, null]);
   });
 
-  test('follows events as they happen', async () => {
+  test('follows new events', async () => {
     expect(
       await python(`
 events = fleet.stream_events()

@@ -84,7 +84,12 @@ describe('invalid input of queue calls', () => {
     ['a reason of several lines', '/api/queue/j_1/reject?reason=a%0Ab', {}, /reason/],
     ['a reason of 501 characters', `/api/queue/j_1/reject?reason=${'x'.repeat(501)}`, {}, /reason/],
     ['an unknown status', '/api/queue?status=done', { method: 'GET' }, /status/],
-    ['an unknown status beside a known one', '/api/queue?status=running,done', { method: 'GET' }, /status/],
+    [
+      'an unknown status next to a known status',
+      '/api/queue?status=running,done',
+      { method: 'GET' },
+      /status/,
+    ],
     ['an empty status', '/api/queue?status=', { method: 'GET' }, /status/],
     ['a text as cursor', '/api/queue?cursor=next', { method: 'GET' }, /cursor/],
     ['a negative cursor', '/api/queue?cursor=-1', { method: 'GET' }, /cursor/],
@@ -142,7 +147,7 @@ describe('header Idempotency-Key', () => {
     expect(await newestSeq()).toBe(before);
   });
 
-  test('treats an idempotency key in the header like one in the body', async () => {
+  test('treats an idempotency key in the header like a key in the body', async () => {
     const first = await submit({ idempotency_key: 'both' });
     const repeat = { ...first, idempotent_hit: true };
     expect(await submit({}, { 'idempotency-key': 'both' })).toEqual(repeat);
@@ -170,7 +175,7 @@ describe('header Idempotency-Key', () => {
   });
 });
 
-test('refuses to delete or retry a running or pending job, and deletes an ended one', async () => {
+test('refuses to delete or retry a running or pending job, and deletes an ended job', async () => {
   const to = await startTestServer();
   onTestFinished(() => to.close());
   const { id, token } = await to.createWorker({ name: 'rig' });

@@ -56,7 +56,7 @@ test('audits a failed sign-in, but not a call without any token', async () => {
   ]);
 });
 
-test('limits failed calls of an address, but accepts a valid token from it', async () => {
+test('limits failed calls of an address, but accepts a valid token from this address', async () => {
   // The clock of the limit stands still, because the limit allows one more try each second.
   const server = await openServer(createFailureLimit(() => 0));
   const statuses = new Map<number, number>();
@@ -68,7 +68,7 @@ test('limits failed calls of an address, but accepts a valid token from it', asy
   expect([...statuses.keys()].toSorted((a, b) => a - b)).toEqual([401, 429]);
   const entries = await refusals(server);
   expect(entries.filter(({ event_type: type }) => type === 'auth.limited')).toHaveLength(1);
-  // An address has 60 tries. The trail records 30 of them, and only counts the others.
+  // An address has 60 tries. The trail records 30 refusals, and only counts further refusals.
   expect(statuses.get(401)).toBe(60);
   expect(entries.filter(({ event_type: type }) => type === 'auth.refused')).toHaveLength(30);
 });
@@ -79,7 +79,7 @@ test('limits a token to a hundred open streams', async () => {
   const controller = new AbortController();
   onTestFinished(() => controller.abort());
   const open = () => fetch(`${server.url}/api/events`, { headers, signal: controller.signal });
-  // The test server already has one open stream of its own.
+  // The test server itself already has one open stream.
   const streams = await Promise.all(Array.from({ length: 99 }, open));
   expect(streams.map(({ status }) => status)).toEqual(Array.from({ length: 99 }, () => 200));
   const response = await open();

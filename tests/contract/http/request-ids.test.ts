@@ -81,7 +81,7 @@ describe('request id of a response', () => {
   });
 });
 
-test('answers an unexpected error with its request id, and logs the stack under it', async () => {
+test('answers an unexpected error with a request id, and logs the stack with the same request id', async () => {
   const lines: string[] = [];
   const log = createLog(line => lines.push(line()), true);
   const app = createBareApp(log, false);
@@ -114,7 +114,7 @@ test('answers an unexpected error with its request id, and logs the stack under 
   expect(lines[0]).not.toContain('token=');
 });
 
-test('adds the request id to log lines until the response is sent, and not to later ones', async () => {
+test('adds the request id to log lines until the response is sent, and not to later log lines', async () => {
   const lines: string[] = [];
   const log = createLog(line => lines.push(line()), true);
   const laterLogged = Promise.withResolvers<undefined>();

@@ -14,7 +14,7 @@ beforeAll(async () => {
 });
 afterAll(() => server.close());
 
-// Starts a job on the only worker. Each test ends its job, so that the next one can start.
+// Starts a job on the only worker. Each test ends its job, so that the job of the next test can start.
 async function startOfferedJob() {
   const id = await server.submit({ config: {} });
   const offer = await rig.nextOffer();

@@ -107,7 +107,7 @@ describe('invalid settings', () => {
     [{ tls: null }, 400, 'invalid_request', /^tls: /],
     [{ port: 80 }, 400, 'invalid_request', /port/],
     [[], 400, 'invalid_request', /./],
-    // The public address is valid, but the server applies neither of the two.
+    // The public address is valid, but the server applies no part of a request with an invalid host.
     [{ public_url: 'https://yard.example', host: '203.0.113.9' }, 409, 'address_unavailable', /./],
   ])('refuses the settings %j and changes nothing', async (body, status, code, detail) => {
     const server = await openServer();

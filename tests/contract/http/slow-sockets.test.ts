@@ -60,7 +60,7 @@ const openMany = (
 test.each([
   ['send nothing', ''],
   ['never end their headers', 'GET /health/live HTTP/1.1\r\nHost: 127.0.0.1\r\nX-'],
-])('closes 300 connections that %s, without an effect on others', async (_what, text) => {
+])('closes 300 connections that %s, without an effect on other connections', async (_what, text) => {
   const server = await openServer({ socketLimits: limits({ headersMs: 500 }) });
   const stream = await followEvents(server, server.url);
   const slow = await openMany(300, portOf(server), text);
@@ -129,7 +129,7 @@ describe('limit on connections without a request', () => {
     await server.createWorker({ name: 'rig-1' });
   });
 
-  test('counts waiting TLS connections separately from plain ones', async () => {
+  test('counts waiting TLS connections separately from waiting plain connections', async () => {
     const server = await openTlsServer({ socketLimits: limits({ maxWaiting: 20 }) });
     const plainConnections = await openMany(15, portOf(server));
     const slow = await openMany(40, portOf(server), '\u0016', networkAddress);
@@ -183,9 +183,10 @@ test('refuses headers that are too long', async () => {
   expect(await (await openSlow(portOf(server), head)).closed).toMatch(/^HTTP\/1\.1 431 /);
 });
 
-test('allows large bodies over slow lines and all heartbeats with the default limits', () => {
-  // 5 MB at 140 kbit/s, and the longest heartbeat interval, which is T/4.
+test('allows by default large bodies over slow lines, but at most 30 s for the headers', () => {
+  // A body of 5 MB at 140 kbit/s.
   expect(socketLimits.requestMs).toBeGreaterThanOrEqual((5_000_000 * 8) / 140);
   expect(socketLimits.headersMs).toBeLessThanOrEqual(30_000);
+  // The server checks its timeouts at least twice within the timeout for headers.
   expect(socketLimits.checkMs).toBeLessThanOrEqual(socketLimits.headersMs / 2);
 });

@@ -63,7 +63,7 @@ describe('stream of a worker', () => {
     await stream.until(/job_cancel/);
   });
 
-  test("ends a worker's stream when the worker opens another one", async () => {
+  test("ends a worker's stream when the worker opens another stream", async () => {
     const { id, stream, headers } = await join();
     await openStream(`/api/workers/stream?worker_id=${id}`, headers);
     await expect(stream.until(/never/)).rejects.toThrow('the stream ended');
@@ -87,7 +87,7 @@ describe('event stream', () => {
     await server.submit({ config: {}, worker_labels: { no: 'such' } });
     const text = await stream.until(new RegExp(`id: ${start + 4}\\n.*\\n\\n`));
     const events = eventsIn(text);
-    // There may be other events in between, but none is missing or repeated.
+    // The server can send other events, too, but no event is missing or repeated.
     expect(events.map(({ seq }) => seq)).toEqual(events.map((_, n) => start + 2 + n));
     expect(events.find(event => event.kind === 'job' && event.job_id === jobs[1])).toMatchObject({
       kind: 'job',

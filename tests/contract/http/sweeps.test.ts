@@ -47,7 +47,7 @@ describe('submitting a sweep', () => {
     expect((await list({ group: group ?? '' })).entries).toHaveLength(4);
   });
 
-  test('submits no job of a sweep when one of its jobs would be refused', async () => {
+  test('submits no job of a sweep when any of its jobs would be refused', async () => {
     const before = await newestSeq();
     const results = [
       await sweep({ config_name: 'flowers', sweep: [{ key: 'missing.key', values: [1] }] }),
@@ -84,7 +84,7 @@ describe('submitting a sweep', () => {
     expect(await newestSeq()).toBe(before);
   });
 
-  test('returns the same jobs for a repeated idempotency key of a sweep, without deleted ones', async () => {
+  test('returns the same jobs, except deleted jobs, for a repeated idempotency key of a sweep', async () => {
     const body = { config_name: 'flowers', idempotency_key: 'night' };
     const first = valueOf(await sweep(body));
     expect(valueOf(await sweep(body))).toEqual({ ...first, idempotent_hit: true });

@@ -244,7 +244,7 @@ describe('job templates', () => {
       expect(await configOf(last)).toMatchObject({ learning_rate: 3e-4, nested: { rank: 8 } });
     });
 
-    test('submits no job of a template sweep in a dry run, or when one combination is refused', async () => {
+    test('submits no job of a template sweep in a dry run, or when any combination is refused', async () => {
       valueOf(await create({ name: 'tried' }));
       const dry = valueOf(await sweep('tried', { sweep: grid, group: 'tried', dry_run: true }));
       expect(dry.jobs.map(({ job_id: id }) => id)).toEqual([null, null, null, null]);

@@ -114,7 +114,7 @@ describe('server with --ssl', () => {
     expect((await callTls(`${networkUrl(server)}/health/live`)).status).toBe(200);
   });
 
-  test('sets a __Host- cookie over TLS and a plain one on this machine', async () => {
+  test('sets a __Host- cookie over TLS, and a cookie without this prefix over plain HTTP on this machine', async () => {
     const server = await openTlsServer();
     const signIn = { method: 'POST', body: { token: server.adminToken } };
     const remoteSignIn = await callTls(`${networkUrl(server)}/api/session`, {
@@ -186,7 +186,7 @@ describe('server with --ssl', () => {
   );
 });
 
-test('presents a new certificate on new connections without closing old ones', async () => {
+test('presents a new certificate on new connections without closing old connections', async () => {
   const key = makeKey();
   const identities = await Promise.all(
     ['one', 'two'].map(async name => ({ key, certificate: await makeCertificate(key, [name], Date.now()) })),
@@ -319,14 +319,14 @@ describe('certificate files', () => {
       expect([host, await statusAt(host)]).toEqual([host, 421]);
   });
 
-  test('refuses an unknown host name when it uses its own certificate', async () => {
+  test('refuses an unknown host name when the server uses its own certificate', async () => {
     const server = await openTlsServer({ config: { allowHosts: [] } });
     const headers = { host: 'yard.example.org' };
     const { status, body } = await callTls(`${networkUrl(server)}/api/version`, { headers });
     expect([status, body]).toEqual([421, expect.stringContaining('--allow-host yard.example.org')]);
   });
 
-  test('refuses to start when the key file does not match the certificate file, and names both', async () => {
+  test('refuses to start when the key file does not match the certificate file, and names both files', async () => {
     const folder = openFolder();
     const files = { certificate: join(folder, 'cert.pem'), key: join(folder, 'key.pem') };
     writeFileSync(files.key, makeKey());

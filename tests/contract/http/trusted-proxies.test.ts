@@ -64,7 +64,7 @@ describe('address of a client', () => {
     ['of the socket when another proxy is trusted', ['10.0.0.0/8'], '192.0.2.9', '127.0.0.1'],
     ['before the trusted proxies', ['loopback', '10.0.0.0/8'], '6.6.6.6, 192.0.2.9, 10.1.1.1', '192.0.2.9'],
     [
-      'that the proxy reports and not the one the client sent',
+      'that the proxy reports, and not the address that the client sent',
       ['loopback'],
       '6.6.6.6, 192.0.2.9',
       '192.0.2.9',

@@ -63,6 +63,7 @@ test('leaves storage for others when ten jobs announce large files', async () =>
   const attackers = await Promise.all(
     Array.from({ length: 10 }, (_, n) => runJob({ server, name: `rig-${n}` })),
   );
+  // Each of the ten jobs announces 50 GiB in 31 files, and all together announce the whole storage.
   for (let n = 0; n < 31; n += 1) {
     const answers = await Promise.all(
       attackers.map(({ job }) => announceFile(server, job, `part-${n}`, Math.floor((50 * GiB) / 31))),
@@ -153,6 +154,7 @@ test('keeps the received bytes of a part that is stopped for lack of storage', a
   expect((await uploadPart(0, 10)).status).toBe(308);
   expect((await upload(server.url, otherJob.token, 'b', { body: bytesOfMiB(20) })).status).toBe(200);
   expect(await codeOf(await uploadPart(10, 80))).toEqual([507, 'storage']);
+  // The stopped part had reserved 64 MiB after the stored 10 MiB.
   const head = await upload(server.url, job.token, 'a', { method: 'HEAD' });
   const offset = Number(head.headers.get('upload-offset'));
   expect([offset > 73 * MiB, offset <= 74 * MiB]).toEqual([true, true]);

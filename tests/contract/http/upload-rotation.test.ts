@@ -35,7 +35,7 @@ const renew = (server: TestServer, workerToken: string, uploadToken: string): Pr
 const renewedToken = async (...call: Parameters<typeof renew>): Promise<string> =>
   ((await (await renew(...call)).json()) as { readonly upload_token: string }).upload_token;
 
-test('invalidates an upload token when the worker token is rotated, and exchanges it for a new one', async () => {
+test('invalidates an upload token when the worker token is rotated, and exchanges the upload token for a new one', async () => {
   const { server, rig, job } = await open();
   expect(await uploadText(server, job.token)).toEqual([200, null]);
   const token = await rotate(server, rig);

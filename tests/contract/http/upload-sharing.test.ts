@@ -63,7 +63,7 @@ test('stores and audits a file once when it is uploaded repeatedly', async () =>
   expect(valueOf(await server.admin.call(auditApi.list, { query })).entries).toHaveLength(1);
 });
 
-test('keeps other files with the same content when one is replaced', async () => {
+test('keeps other files with the same content when one of the files is replaced', async () => {
   const { server, job } = await open();
   await uploadFile(server, job, 'a', 'one');
   await uploadFile(server, job, 'b', 'one');

@@ -68,7 +68,7 @@ test('continues an upload in parts, and publishes the file when it is complete',
   expect(Buffer.from(await downloaded.arrayBuffer()).equals(content)).toBe(true);
 });
 
-test('refuses a part that is not the next one, and returns the right offset', async () => {
+test('refuses a part that is not the next part, and returns the right offset', async () => {
   const { server, job } = await open();
   const { url } = server;
   const earlyPart = await uploadPart(url, job, 1_000, 1_999);
@@ -115,7 +115,7 @@ test('discards a damaged part, and the whole file when its checksum is wrong', a
   expect([await listArtifacts(server, job), storedSizes(server, job)]).toEqual([[], []]);
 });
 
-test('continues an upload on a new connection while the stalled one is still open', async () => {
+test('continues an upload on a new connection while the stalled connection is still open', async () => {
   const { server, job } = await open();
   const { url } = server;
   const { hostname, port, host } = new URL(url);
@@ -176,7 +176,7 @@ test('refuses uploads that would use the reserve of the disk', async () => {
   expect(storedSizes(server, job)).toEqual([]);
 });
 
-test('aborts an upload that is too slow, and accepts a steady one beyond the request timeout', async () => {
+test('aborts an upload that is too slow, and accepts a steady upload that takes longer than the request timeout', async () => {
   const { server, job } = await open({
     uploadPace: { spanMs: 400, minBytes: 10 },
     socketLimits: { headersMs: 5_000, requestMs: 600, idleMs: 5_000, checkMs: 50, maxWaiting: 100 },

@@ -15,6 +15,7 @@ let server: TestServer;
 let rig: Rig;
 let job: JobOffer;
 beforeEach(async () => {
+  // The quotas are in bytes.
   server = await startTestServer({
     config: { storage: { perJob: 10_000, inAll: 15_000, keepCheckpoints: 0, reserve: 0 } },
   });
@@ -200,7 +201,7 @@ describe('the upload token', () => {
     expect(await codeOf(await tryUpload(firstOffer.token))).toEqual([401, 'uploads_closed']);
     const secondUpload = await upload(server.url, secondOffer.token, 'b.txt', { body: 'by the second' });
     expect(await secondUpload.json()).toMatchObject({ artifact: { attempt: 2 } });
-    // Files of the first attempt are available to the second one.
+    // Files of the first attempt are available to the second attempt.
     const firstAttemptFile = await upload(server.url, secondOffer.token, 'a.txt', { method: 'GET' });
     expect(await firstAttemptFile.text()).toBe('late');
   });

@@ -26,7 +26,7 @@ test('lists all workers without a limit', async () => {
   expect(await listWorkers()).toEqual({ ids: workerIds, total: 3, next: null });
 });
 
-test('lists workers in pages with a cursor for the next one', async () => {
+test('lists workers in pages, each with a cursor for the next page', async () => {
   const first = await listWorkers({ limit: 2 });
   expect(first).toEqual({ ids: workerIds.slice(0, 2), total: 2, next: workerIds[1] });
   const cursor = first.next ?? undefined;

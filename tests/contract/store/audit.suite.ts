@@ -50,7 +50,7 @@ export function describeAudit(open: OpenStore): void {
       expect(row?.hash).toBe(row && testSeal(null, row));
     });
 
-    test('seals each audit row with the hash of the previous one, within a command and across commits', async () => {
+    test('seals each audit row with the hash of the previous row, within a command and across commits', async () => {
       const store = open();
       const append = (n: number) =>
         store.write(tx => {
@@ -66,7 +66,7 @@ export function describeAudit(open: OpenStore): void {
       expect(store.audit.lastSeq()).toBe(6);
     });
 
-    test('dates no audit row before the previous one, and stores the clock offset', async () => {
+    test('gives no audit row an earlier time than the previous row, and stores the clock offset', async () => {
       const store = open();
       const append = (ms: number) => store.write(tx => tx.appendAudit(makeFact({ at: ms, details: {} })));
       await append(at(9));

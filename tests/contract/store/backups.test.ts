@@ -117,7 +117,7 @@ describe('hourly backups', () => {
 });
 
 describe('backups at the start', () => {
-  test('creates a backup at the start only when the last one is too old', async () => {
+  test('creates a backup at the start only when the last backup is too old', async () => {
     const file = await databaseWith(2);
     const first = openData(file);
     const backupMade = first.lines.next('backup.made');

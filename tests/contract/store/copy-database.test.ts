@@ -5,7 +5,7 @@ import { expect, onTestFinished, test } from 'vitest';
 import { copyDatabase, copyInThread } from '../../../main/store/db/copy-database.ts';
 import { newFile } from './bench.ts';
 
-const untilDone = (): AbortSignal => new AbortController().signal;
+const neverAborted = (): AbortSignal => new AbortController().signal;
 
 /** Opens a database in WAL mode with rows of 3,000 bytes. */
 function openRows(count: number) {
@@ -39,7 +39,7 @@ test('copies a large database that changes during the copy', async () => {
   const { db, insert } = openRows(30_000);
   const target = newTarget();
   let isOver = false;
-  const copied = copyDatabase(db, target, untilDone()).finally(() => {
+  const copied = copyDatabase(db, target, neverAborted()).finally(() => {
     isOver = true;
   });
   let written = 0;
@@ -52,12 +52,12 @@ test('copies a large database that changes during the copy', async () => {
   expect(written).toBeGreaterThan(10);
   const { rows = 0, check } = readCopy(target);
   expect(check).toBe('ok');
-  // The copy has the state of one moment between the start and the end of the copying.
+  // The copy is consistent: it has the state of the database at one moment during the copying.
   expect(rows).toBeGreaterThanOrEqual(30_000);
   expect(rows).toBeLessThanOrEqual(30_000 + written);
 });
 
-test('ends the copy of a database when it is aborted, and leaves the database usable', async () => {
+test('ends an aborted copy of a database, and leaves the database usable', async () => {
   const { db, insert } = openRows(10_000);
   const controller = new AbortController();
   const copied = copyInThread(db.name, newTarget(), controller.signal);
@@ -69,7 +69,7 @@ test('ends the copy of a database when it is aborted, and leaves the database us
 
 test("rejects the copy of a missing database with SQLite's error, and creates no file", async () => {
   const missing = `${newFile()}-missing`;
-  await expect(copyInThread(missing, newTarget(), untilDone())).rejects.toMatchObject({
+  await expect(copyInThread(missing, newTarget(), neverAborted())).rejects.toMatchObject({
     code: 'SQLITE_CANTOPEN',
   });
   expect(readdirSync(dirname(missing)).filter(name => name.includes('missing'))).toEqual([]);

@@ -4,7 +4,7 @@ import { expect, test } from 'vitest';
 import { checkInThread } from '../../../main/store/backups/damage-check.ts';
 import { newFile, overwriteBytes, sizeOf } from './bench.ts';
 
-const untilDone = (): AbortSignal => new AbortController().signal;
+const neverAborted = (): AbortSignal => new AbortController().signal;
 
 function writeCopy(): string {
   const file = newFile();
@@ -16,19 +16,19 @@ function writeCopy(): string {
   return file;
 }
 
-test('finds no damage in an intact database, and describes the damage of a damaged one', async () => {
+test('finds no damage in an intact database, and describes the damage of a damaged database', async () => {
   const file = writeCopy();
-  expect(await checkInThread(file, untilDone())).toEqual({ value: null });
+  expect(await checkInThread(file, neverAborted())).toEqual({ value: null });
   const damaged = newFile();
   copyFileSync(file, damaged);
   overwriteBytes(damaged, sizeOf(damaged) - 8 * 4_096, Buffer.alloc(4 * 4_096, 0xff));
-  expect(await checkInThread(damaged, untilDone())).toEqual({ value: expect.stringMatching(/page|row/i) });
+  expect(await checkInThread(damaged, neverAborted())).toEqual({ value: expect.stringMatching(/page|row/i) });
 });
 
 test("rejects the check of a file that is no database with SQLite's error", async () => {
   const file = newFile();
   writeFileSync(file, 'no database '.repeat(1_000));
-  await expect(checkInThread(file, untilDone())).rejects.toMatchObject({ code: 'SQLITE_NOTADB' });
+  await expect(checkInThread(file, neverAborted())).rejects.toMatchObject({ code: 'SQLITE_NOTADB' });
 });
 
 test('stops the damage check when it is aborted', async () => {

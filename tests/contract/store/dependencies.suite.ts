@@ -120,7 +120,7 @@ export function describeDependencies(open: OpenStore): void {
       expect(store.countChildren(jobId('j_1'))).toBe(2);
     });
 
-    test('finds the same waiting jobs after the rollback of a command that released or added some', async () => {
+    test('finds the same waiting jobs after the rollback of a command that released or added waiting jobs', async () => {
       const store = open();
       const child = dependent(2, makeDependencies('success', 1));
       const children = (root: string, on: AfterOn = 'success') =>
@@ -177,7 +177,7 @@ export function describeDependencies(open: OpenStore): void {
     });
   });
 
-  test('finds the retry of a job that may still complete, or else the newest retry', async () => {
+  test('finds the retry of a job that can still complete, or else the newest retry', async () => {
     const store = open();
     const root = jobId('j_1');
     const retry = (order: number) => makeJob(order, { retryOf: root, retryRoot: root });

@@ -9,6 +9,7 @@ import { emptyPayload, jobId, makeJob, put, putWorkers, quietDeps } from './buil
 import { everyJob } from '../../support/every-job.ts';
 import { auditFilter } from '../../support/seal.ts';
 
+// After these errors, the store refuses writes until the disk accepts changes again.
 const refusingCodes = [
   'SQLITE_FULL',
   'SQLITE_IOERR_WRITE',
@@ -16,6 +17,7 @@ const refusingCodes = [
   'SQLITE_READONLY',
   'SQLITE_CANTOPEN',
 ];
+// After these errors, the store stops.
 const fatalCodes = [
   'SQLITE_IOERR_FSYNC',
   'SQLITE_IOERR_DIR_FSYNC',
@@ -25,6 +27,7 @@ const fatalCodes = [
 ];
 
 const largePayload = { config: { text: 'x'.repeat(200_000) }, dataloader: null, files: {} };
+// Limits the growth of the database to this number of pages, like a disk that is almost full.
 const allowPages = (db: Database.Database, more: number): void =>
   void db.pragma(`max_page_count = ${Number(db.pragma('page_count', { simple: true })) + more}`);
 
@@ -303,7 +306,7 @@ describe('write-ahead log of the database', () => {
       tx.insertJob(makeJob(order), { config: { text: 'x'.repeat(bytes) }, dataloader: null, files: {} }),
     );
 
-  test('checkpoints the write-ahead log before it grows long, and reuses it', async () => {
+  test('checkpoints the write-ahead log before the log grows long, and reuses the log', async () => {
     const { store, file, clock } = openStoreFixture();
     for (let order = 1; order <= 80; order++) await write(store, order, 500_000);
     await clock.settle();

@@ -10,6 +10,7 @@ import { newFile, overwriteBytes, sizeOf } from './bench.ts';
 import { makeJob, putWorkers, quietDeps } from './builders.ts';
 
 const pageBytes = 4_096;
+// A write-ahead log has a header of 32 bytes, followed by frames. Each frame has a header of 24 bytes and a page.
 const frameBytes = 24 + pageBytes;
 const frameAt = (index: number): number => 32 + index * frameBytes;
 
@@ -81,7 +82,7 @@ describe('findDamage on intact files', () => {
     },
   );
 
-  test('accepts a write-ahead log that starts with new frames and ends with old ones', async () => {
+  test('accepts a write-ahead log that starts with new frames and ends with old frames', async () => {
     const source = newFile();
     const store = openSqliteStore(source, quietDeps());
     for (let order = 1; order <= 30; order++) {
@@ -104,6 +105,7 @@ describe('findDamage on intact files', () => {
     const bytes = readFileSync(`${intact}-wal`);
     const file = newFile();
     copyFileSync(intact, file);
+    // The step is no multiple of the frame size, so the log also ends within frames.
     for (let length = 0; length < bytes.length; length += 1_777) {
       writeFileSync(`${file}-wal`, bytes.subarray(0, length));
       expect(check(file), `${length} bytes`).toBeNull();

@@ -184,7 +184,7 @@ test('rolls all commands of a group back when the commit fails', async () => {
   const job = makeJob(1);
   const results = await Promise.allSettled([
     store.write(tx => {
-      // A violated deferred constraint fails only at the commit, as a failing disk may.
+      // A violated deferred constraint fails only at the commit, like some errors of the disk.
       db.pragma('defer_foreign_keys = ON');
       tx.insertJob(job, emptyPayload);
       tx.replaceJob(job, asLive(job, 'dispatched', { workerId: workerId('w_none') }));

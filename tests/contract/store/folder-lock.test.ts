@@ -102,6 +102,7 @@ test('releases the lock when its holder is killed, and no longer names the kille
 test.each([
   [JSON.stringify({ pid: 1, host: 'rig-7', since }), 'process 1 on rig-7, since'],
   [JSON.stringify({ pid: 1, host: hostname(), since }), 'process 1, since'],
+  // The pid is above the maximum of Linux, so no process has it.
   [JSON.stringify({ pid: 2 ** 22 + 1, host: hostname(), since }), 'one that is just starting'],
   [JSON.stringify({ pid: 'x', host: 7 }), 'one that is just starting'],
   ['null', 'one that is just starting'],

@@ -57,7 +57,7 @@ export function describeJobConstraints(open: OpenStore): void {
       (['pending', 'running', ...finalStatuses] as const).map(to => [from, to] as const),
     );
     test.each(statusPairs)(
-      'refuses to change an ended job from %s to %s, unless they are the same',
+      'refuses to change an ended job from %s to %s, unless the two statuses are the same',
       async (from, to) => {
         const store = open();
         await putWorkers(store, 'w_1');

@@ -300,7 +300,7 @@ function describeLists(open: OpenStore): void {
       expect(store.jobs(filter({ offset: 5 }))).toEqual([]);
     });
 
-    test('filters jobs by one status, or to those that have not ended', async () => {
+    test('filters jobs by one status, or by the state "not ended"', async () => {
       const store = open();
       const statuses = await putOneOfEach(store);
       expect(orders(store.jobs(filter()))).toEqual(statuses.map((_status, index) => index + 1).toReversed());

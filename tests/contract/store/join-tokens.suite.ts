@@ -54,7 +54,7 @@ export function describeJoinTokens(open: OpenStore): void {
       await store.write(tx => tx.removeJoinToken(workerId('w_1')));
     });
 
-    test('refuses a join token for two workers or for an unknown one', async () => {
+    test('refuses a join token for two workers or for an unknown worker', async () => {
       const store = await openWithTwoTokens();
       await expect(store.write(tx => tx.setJoinToken('join-1', makeJoinToken('w_2')))).rejects.toThrow(
         'UNIQUE',

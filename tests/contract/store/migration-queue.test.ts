@@ -148,7 +148,7 @@ describe.each([
     expect(store.gpuMs(at(30), at(100))).toBe(2 * 10_000);
   });
 
-  test('gives migrated jobs no name, tags, group or notes, and can store them later', async () => {
+  test('gives migrated jobs no name, tags, group or notes, and can store these texts later', async () => {
     const store = open(writeDatabase(schemas, put => putJob(put, 1, 10)));
     const id = jobId('j_1');
     const job = store.job(id);

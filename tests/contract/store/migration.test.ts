@@ -177,7 +177,7 @@ describe('migrating workers', () => {
     expect(store.worker(workerId('w_4'))).toBeNull();
   });
 
-  test('keeps the tokens of migrated workers, and accepts new ones', async () => {
+  test('keeps the tokens of migrated workers, and accepts new tokens', async () => {
     const store = open(writeOldFile(old => ['w_1', 'w_2'].forEach(id => old.worker(id))));
     await store.write(tx => {
       tx.setTokenHash(workerId('w_1'), 'new-1', true);
@@ -237,7 +237,7 @@ describe('migrating jobs', () => {
     expect(job.stop.since).toBeLessThanOrEqual(Date.now());
   });
 
-  test('derives from each migrated attempt whether it used a retry and whether the server gave it up', () => {
+  test('derives for each migrated attempt whether the attempt used a retry, and whether the server gave the attempt up', () => {
     const store = open(
       writeOldFile(old => {
         old.worker('w_1');

@@ -92,7 +92,7 @@ export function describeNotifications(open: OpenStore): void {
       expect(store.deliveries('failed', 9)).toEqual([{ ...first, state: 'failed' }]);
     });
 
-    test('trims old deliveries that have ended, and keeps all pending ones', async () => {
+    test('trims old deliveries that have ended, and keeps all pending deliveries', async () => {
       const ended = ['d1', 'd2', 'd3'].map(id => makeDelivery(id, { state: 'delivered' }));
       const store = await withDeliveries(makeDelivery('d0'), ...ended);
       await store.write(tx => tx.trimDeliveries(2));

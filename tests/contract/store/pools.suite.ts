@@ -208,7 +208,7 @@ export function describePools(open: OpenStore): void {
       expect(gpuSeconds(store, 0, 100)).toEqual({ p_gpu: 81, p_big: 40 });
     });
 
-    test('counts launches that never joined, and running ones until now', async () => {
+    test('counts launches that never joined, and running launches until now', async () => {
       const store = await withPools(
         makeEndedLaunch('l1', 10, 20, { outcome: 'never_joined' }),
         makeLaunch('l2', { state: 'running', startedAt: at(30), gpus: 2 }),

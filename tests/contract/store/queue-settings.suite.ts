@@ -4,7 +4,7 @@ import { at, jobId, type OpenStore, putEnded } from './builders.ts';
 
 export function describeQueueSettings(open: OpenStore): void {
   describe('queue settings', () => {
-    test('returns null before the first queue settings, and then the newest ones', async () => {
+    test('returns null before the first queue settings, and then the newest queue settings', async () => {
       const store = open();
       expect(store.queueSettings()).toBeNull();
       const first: QueueSettings = {

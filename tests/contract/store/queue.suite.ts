@@ -183,7 +183,7 @@ function describeRanks(open: OpenStore): void {
       expect(store.highestTop()).toBe(0);
     });
 
-    test('returns the highest top number of pending and live jobs, ignoring ended ones', async () => {
+    test('returns the highest top number of pending and live jobs, ignoring ended jobs', async () => {
       const store = open();
       await putWorkers(store, 'w_1');
       await put(store, ranked(1, { top: 2, level: 102 }));
@@ -197,7 +197,7 @@ function describeRanks(open: OpenStore): void {
     });
   });
 
-  test('returns jobs due for a boost, the most overdue first, except blocked and live ones', async () => {
+  test('returns jobs due for a boost, the most overdue first, except blocked and live jobs', async () => {
     const store = open();
     await putWorkers(store, 'w_1');
     await put(store, ranked(1, { boostAt: at(20) }));
@@ -378,7 +378,7 @@ function describeQueueOrder(open: OpenStore): void {
     expect(orders(store.pendingJobs())).toEqual([6, 3, 1, 7, 5, 2, 4]);
   });
 
-  test('returns the placement data of all pending jobs, and only of those', async () => {
+  test('returns the placement data of all pending jobs, and of no other jobs', async () => {
     const store = open();
     await putWorkers(store, 'w_1', 'w_2');
     const { requirements } = makeJob(1).spec;

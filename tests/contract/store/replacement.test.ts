@@ -48,6 +48,7 @@ async function openFixture(): Promise<Fixture> {
     ...quietDeps().log,
     error: (_event: string, fields = {}) => void causes.push(inspect(fields)),
   };
+  // The last event number of the running database is far above the event numbers in the backup.
   const deps = { file, folder, store: { clock, seal: testSeal }, log, lastEvent: 5_000_000_000 };
   return {
     file,

@@ -40,8 +40,8 @@ function open(file: string): Opened {
   return { ...dataStore, logged };
 }
 
-// Creates a database with backups. Each backup has one worker more than the previous one. The database has another
-// worker and a job.
+// Creates a database with backups. Each backup has one worker more than the previous backup. The database has one more
+// worker than the last backup, and a job.
 async function database({ backups }: { readonly backups: number }): Promise<string> {
   const file = newFile();
   const folder = openBackupFolder(file, createVirtualClock());
@@ -57,6 +57,7 @@ async function database({ backups }: { readonly backups: number }): Promise<stri
   return file;
 }
 
+// Overwrites two pages in the middle of the file.
 const damage = (file: string): void => overwriteBytes(file, 4_096, Buffer.alloc(8_192, 0x5a));
 const backupsOf = (file: string): readonly string[] =>
   readdirSync(join(dirname(file), 'backups')).map(name => join(dirname(file), 'backups', name));
@@ -95,7 +96,7 @@ describe('restoring a damaged database', () => {
     expect(workersIn(reopened)).toEqual(['w_1', 'w_2', 'w_new']);
   });
 
-  test('restores the database with a mode that lets only its owner read it', async () => {
+  test('restores the database as a file that only its owner can read', async () => {
     const file = await database({ backups: 1 });
     damage(file);
     for (const backup of backupsOf(file)) chmodSync(backup, 0o644);
@@ -103,7 +104,7 @@ describe('restoring a damaged database', () => {
     expect(statSync(file).mode & 0o777).toBe(0o600);
   });
 
-  test('restores an older backup when newer ones are damaged or of a later version', async () => {
+  test('restores an older backup when newer backups are damaged or have a later version', async () => {
     const file = await database({ backups: 3 });
     const [, second = '', third = ''] = backupsOf(file);
     damage(third);
@@ -208,7 +209,7 @@ describe('audit trail of a damaged database', () => {
     expect(store.audit.lastSeq()).toBe(9);
   });
 
-  test('salvages audit rows up to the first with an invalid seal', async () => {
+  test('salvages audit rows up to the first row with an invalid seal', async () => {
     const { file, rows } = await createDamagedTrail();
     edit(file, db => {
       db.unsafeMode();
@@ -229,7 +230,7 @@ describe('audit trail of a damaged database', () => {
 });
 
 describe('interrupted restore', () => {
-  // The steps of a restore, in order. The process may die after each of them.
+  // The steps of a restore, in order. The process can die after each step.
   const steps: readonly (readonly [string, (file: string) => void])[] = [
     ['copying the backup', file => copyFileSync(backupsOf(file)[0] ?? '', `${file}.restoring`)],
     ['moving the database', file => renameSync(file, `${file}.damaged-before`)],
@@ -263,7 +264,7 @@ describe('event numbers after a restore', () => {
     return seq;
   };
 
-  // Creates a database with five events; its backup contains three of them.
+  // Creates a database with five events. Its backup contains the first three events.
   async function databaseWithEvents(): Promise<string> {
     const file = newFile();
     const store = openSqliteStore(file, quietDeps());
@@ -286,7 +287,8 @@ describe('event numbers after a restore', () => {
     const file = await databaseWithEvents();
     breakFile(file);
     const { store } = open(file);
-    // The numbers start after the lost events, so a client that received any of them must read everything again.
+    // The numbers skip a billion, so that they are above all lost events. A client that received a lost event must then
+    // read everything again.
     expect([store.eventRange(), store.eventsAfter(0, 9)]).toEqual([
       { first: 1_000_000_004, last: 1_000_000_003 },
       [],

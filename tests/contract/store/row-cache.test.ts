@@ -1,4 +1,4 @@
-// Rows in memory must equal those in the file after any writes and rollbacks.
+// Rows in memory must equal the rows in the file after any writes and rollbacks.
 import { join } from 'node:path';
 import Database from 'better-sqlite3';
 import fc from 'fast-check';
@@ -20,20 +20,20 @@ const payloadOf = (order: number): JobPayload => ({
   files: order === 3 ? { 'lycoris.json': '{}' } : {},
 });
 
-// Applies this change to a job if its status allows the change. Otherwise does nothing.
+// Applies this change to a job if its status allows the change. `advance` inserts the job, or moves it to its next status.
 function changeJob(tx: Tx, order: number, worker: number, what: string): void {
   const id = makeJob(order).id;
-  const workerOf = workers[worker] ?? workerId('w_1');
+  const assignedWorker = workers[worker] ?? workerId('w_1');
   const job = tx.job(id);
   if (job === null) {
-    if (what === 'go on') tx.insertJob(makeJob(order), payloadOf(order));
+    if (what === 'advance') tx.insertJob(makeJob(order), payloadOf(order));
     return;
   }
   if (what === 'progress') tx.setProgress(id, { step: order, total_steps: 10 });
   if (what === 'late' && job.attempt !== null)
     tx.setLateResult(job.attempt.id, { at: at(5), status: 'failed', exitCode: 1 });
   if (what === 'remove' && 'endedAt' in job) tx.removeJob(id);
-  const next = what === 'go on' ? nextState(tx, job, workerOf) : null;
+  const next = what === 'advance' ? nextState(tx, job, assignedWorker) : null;
   if (next !== null) tx.replaceJob(job, next);
 }
 
@@ -62,9 +62,9 @@ const Step = fc.record({
   order: fc.constantFrom(...orders),
   worker: fc.nat({ max: 1 }),
   what: fc.constantFrom(
-    'go on',
-    'go on',
-    'go on',
+    'advance',
+    'advance',
+    'advance',
     'progress',
     'late',
     'remove',

@@ -82,11 +82,11 @@ describe('check of the database at the start', () => {
         renameSync(`${file}.copy`, file);
       },
     ],
-    ['a log exists', file => writeFileSync(`${file}-wal`, '')],
-    ['the mark is missing', file => rmSync(`${file}-stopped`)],
-    ['the mark is empty', file => writeFileSync(`${file}-stopped`, '')],
+    ['a write-ahead log exists', file => writeFileSync(`${file}-wal`, '')],
+    ['the stop mark is missing', file => rmSync(`${file}-stopped`)],
+    ['the stop mark is empty', file => writeFileSync(`${file}-stopped`, '')],
     [
-      'the mark is a folder',
+      'the stop mark is a folder',
       file => {
         rmSync(`${file}-stopped`);
         mkdirSync(`${file}-stopped`);
@@ -137,14 +137,14 @@ describe('mark of an orderly stop', () => {
     expect(open(file).isChecked).toBe(true);
   });
 
-  test('writes no stop mark when the stop interrupts the backup after a failed one', async () => {
+  test('writes no stop mark when the stop interrupts the backup after a failed backup', async () => {
     const { file, store, backups } = await afterFailedBackup();
     const [secondBackup] = await Promise.allSettled([backups.make('manual'), store.close()]);
     expect(secondBackup.status).toBe('rejected');
     expect(open(file).isChecked).toBe(true);
   });
 
-  test('writes a stop mark when a backup succeeds after a failed one', async () => {
+  test('writes a stop mark when a backup succeeds after a failed backup', async () => {
     const { file, store, backups } = await afterFailedBackup();
     await backups.make('manual');
     await store.close();

@@ -14,7 +14,8 @@ const everyAttempt: TimelineFilter = {
   limit: 2_001,
 };
 
-// Stores 100,000 jobs with an attempt of ten seconds each, one per second, on 50 workers. Every thousandth job is Bob's.
+// Stores 100,000 jobs on 50 workers. The attempt of job n lasts from second n - 10 to second n. Only the attempt of job 1
+// has not ended. Every thousandth job belongs to Bob.
 async function openWithManyJobs(): Promise<StoreFixture> {
   const fixture = openStoreFixture();
   await putWorkers(fixture.store, ...Array.from({ length: 50 }, (_, n) => `w_${n}`));

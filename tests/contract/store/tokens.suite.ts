@@ -67,7 +67,7 @@ export function describeTokens(open: OpenStore): void {
       expect(store.apiTokens()).toHaveLength(1);
     });
 
-    test('removes the sessions of an API token with it, and no others', async () => {
+    test('removes the sessions of a removed API token, and no other sessions', async () => {
       const store = open();
       await store.write(tx => {
         tx.insertApiToken(makeToken(), 'hash-1');

@@ -120,7 +120,7 @@ export function describeWorkers(open: OpenStore): void {
       expect(store.workerByTokenHash('hash')).toEqual(worker);
     });
 
-    test.each(shapes)('replaces a worker by one %s and keeps its token', async (_what, changes) => {
+    test.each(shapes)('replaces a worker by a worker %s, and keeps its token', async (_what, changes) => {
       const store = open();
       const before = makeWorker({
         agent: unknownAgent,
@@ -151,7 +151,7 @@ export function describeWorkers(open: OpenStore): void {
       expect(page('w_4', 2)).toEqual([]);
     });
 
-    test('omits a removed worker from pages, and still accepts it as a cursor', async () => {
+    test('omits a removed worker from pages, and still accepts its id as a cursor', async () => {
       const store = open();
       await putWorkers(store, 'w_1', 'w_2', 'w_3');
       await store.write(tx => tx.removeWorker(workerId('w_2')));
@@ -207,7 +207,7 @@ export function describeWorkers(open: OpenStore): void {
       expect(await store.write(tx => tx.dropOldToken(workerId('w_1')))).toBe(false);
     });
 
-    test('finds a worker by both tokens until the old one is dropped', async () => {
+    test('finds a worker by its old and its new token until the old token is dropped', async () => {
       const store = open();
       await putWorkers(store, 'w_1', 'w_2');
       const findWorkers = (...hashes: readonly string[]) =>
@@ -220,7 +220,7 @@ export function describeWorkers(open: OpenStore): void {
       expect(await store.write(tx => tx.dropOldToken(workerId('w_1')))).toBe(false);
     });
 
-    test("keeps the agent's token when another new token replaces the pending one", async () => {
+    test("keeps the agent's token when another new token replaces the pending token", async () => {
       const store = open();
       await putWorkers(store, 'w_1');
       const findWorkers = (...hashes: readonly string[]) =>
@@ -279,7 +279,7 @@ export function describeWorkers(open: OpenStore): void {
       expect(store.jobs({ ...everyJob, includeFinal: true, limit: 9, offset: 0 })).toEqual([ended]);
     });
 
-    test('accepts the token hash of a removed worker for another one', async () => {
+    test('accepts the token hash of a removed worker for another worker', async () => {
       const store = open();
       await putWorkers(store, 'w_1');
       await store.write(tx => {

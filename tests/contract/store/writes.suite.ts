@@ -74,7 +74,7 @@ export function describeWrites(open: OpenStore): void {
       expect(contexts).toEqual(['a', 'b', undefined, 'a', 'b', undefined]);
     });
 
-    test('shows each command the changes of the previous ones', async () => {
+    test('shows each command the changes of the previous commands', async () => {
       const store = open();
       void put(store, makeJob(1));
       const [firstCount, secondCount] = await Promise.all([
@@ -108,7 +108,7 @@ export function describeWrites(open: OpenStore): void {
       expect([...results, read(store)]).toEqual([expected, expected, expected]);
     });
 
-    test('stores a job that is inserted and dispatched in one command, or nothing if it fails', async () => {
+    test('stores a job that is inserted and dispatched in one command, or nothing if the command fails', async () => {
       const store = open();
       await putWorkers(store, 'w_1', 'w_2');
       const job = makeJob(1);

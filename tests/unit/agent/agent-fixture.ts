@@ -35,7 +35,7 @@ export interface AgentFixture {
   logged(words: string, nth?: number): Promise<void>;
 }
 
-/** Replaces the timers of the agent with fake ones. Sockets still run in real time. */
+/** Replaces the timers of the agent with fake timers. Sockets still run in real time. */
 export function useFakeTimers(): void {
   beforeEach(() => void vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'performance'] }));
   afterEach(() => void vi.useRealTimers());
@@ -67,7 +67,7 @@ export function openTokenHolder(source: Parameters<typeof openToken>[0]): TokenH
   return holdWorkerToken(token.value);
 }
 
-/** A test waits until `count` returns at least `nth`. */
+/** A pending wait of a test. `resolve` is called when `count` returns at least `nth`. */
 interface Wait {
   readonly count: () => number;
   readonly nth: number;
@@ -173,6 +173,6 @@ export async function startAgentWithJob(
   return { ...fixture, orchestrator, run };
 }
 
-/** Advances the time until the next heartbeat is answered. By then, the agent has acted on the previous answer. */
+/** Advances the time until the next heartbeat is answered. The agent has then acted on the previous answer. */
 export const nextHeartbeat = (orchestrator: ScriptedOrchestrator): Promise<Call> =>
   advanceTimeUntil(orchestrator.nth('heartbeat', orchestrator.count('heartbeat') + 1), 3_000);

@@ -12,7 +12,7 @@ export interface Bucket {
   readonly files: Map<string, string>;
   /** All received upload tokens. */
   readonly tokens: Set<unknown>;
-  /** The last reported outstanding uploads. */
+  /** The last report about outstanding uploads; null before the first report. */
   outstanding: OutstandingReport | null;
   /** While true, each connection is closed without an answer. */
   isUnreachable: boolean;

@@ -77,6 +77,7 @@ export const scriptJob = (folder: string, script: string, ...args: readonly stri
   logFile: join(folder, 'trainer.log'),
 });
 
+/** The flags that every worker needs. */
 export const minimalFlags: Flags = {
   'orchestrator-url': 'http://orchestrator.test:8001',
   'worker-token': 'wt_secret',
@@ -99,7 +100,7 @@ export function loadValidConfig(
   return config.value;
 }
 
-/** Returns the error for invalid settings. */
+/** Returns the error message for invalid settings; throws for valid settings. */
 export function configError(flags: Flags, env: Readonly<Record<string, string | undefined>> = {}): string {
   const config = loadConfig(flags, env);
   if (config.ok) throw new Error('the settings were accepted');

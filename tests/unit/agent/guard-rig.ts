@@ -14,7 +14,7 @@ import {
   startOrchestrator,
 } from './scripted-orchestrator.ts';
 
-/** The times that the orchestrator announces for this heartbeat timeout, in ms. */
+/** The heartbeat timeout and the grace period that the orchestrator announces, in ms. */
 export interface RigTimes {
   readonly timeoutMs: number;
   readonly graceMs: number;
@@ -29,8 +29,11 @@ export interface Rig {
   startAgent(args?: readonly string[], env?: Readonly<Record<string, string>>): Program;
   /** Starts the worker and offers it a job. Resolves when the trainer has written the note `ready`. */
   startAgentWithJob(offer?: Parameters<typeof offerOf>[2], args?: readonly string[]): Promise<Program>;
+  /** The run folder of the offered attempt. */
   readonly run: RunFolder;
+  /** Resolves with the guard when the guard has recorded itself in the run folder. */
   guard(): Promise<ProcessRef>;
+  /** Resolves with the trainer when the guard has recorded the trainer in the run folder. */
   trainer(): Promise<ProcessRef>;
   /** Resolves with the text that the trainer has written under this name next to its script. */
   note(name: string): Promise<string>;

@@ -17,15 +17,13 @@ interface OpenStream {
 
 export interface SseServer {
   readonly url: string;
-  /** The number of calls so far, including refused ones. */
+  /** The number of calls so far, including refused calls. */
   readonly calls: () => number;
   /** Resolves with the next stream that a client opens. */
   readonly opened: () => Promise<OpenStream>;
 }
 
-/**
- * Starts a server that answers each call with a stream. If `refuse` returns true, it has answered the call itself.
- */
+/** Starts a server that answers each call with a stream, except calls that `refuse` has answered. It then returns true. */
 export async function startSseServer(
   refuse: (request: http.IncomingMessage, response: http.ServerResponse) => boolean = () => false,
 ): Promise<SseServer> {

@@ -12,7 +12,7 @@ export interface StorageServer {
   readonly storage: Storage;
   /** The stored files by key. */
   readonly files: Map<string, Buffer>;
-  /** All calls in order: `GET key OFFSET`, `PUT key OFFSET`, `HEAD key` or `LIST`. */
+  /** All calls in order: `GET key OFFSET`, `PUT key OFFSET`, `HEAD key`, `LIST` or `OUTSTANDING FILES`. */
   readonly calls: readonly string[];
   /** Injects these faults in order into the next calls that start with this text, one fault per call. */
   fail(call: string, ...faults: readonly InjectedFault[]): void;

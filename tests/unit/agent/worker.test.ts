@@ -23,7 +23,7 @@ interface StartedWorker {
   readonly home: string;
 }
 
-/** Creates a folder for PATH. Without rows, it is empty. With rows, it contains only an nvidia-smi that prints them. */
+/** Creates a folder for PATH with an nvidia-smi that prints these rows. Without rows, the folder stays empty. */
 function binWithGpus(rows: string): string {
   const bin = tempFolder();
   if (rows !== '') writeFile(bin, 'nvidia-smi', `#!/bin/sh\nprintf '${rows}'\n`, 0o755);
@@ -371,7 +371,7 @@ describe('join tokens', () => {
     expect(orchestrator.count('register')).toBe(0);
   });
 
-  it('exits with 2 and asks for a token on a machine that never joined', async () => {
+  it('exits with 2 and a message about the missing token on a machine that never joined', async () => {
     const { exit, logged } = startWorker({ 'worker-token': undefined });
     expect(await exit).toBe(2);
     expect(logged).toEqual([

@@ -9,7 +9,7 @@ import { attempt, checkpoint, goodCase, goodRuns, planned, step, trainer } from 
 const rulesOf = (jobCase: JobCase): readonly string[] => [
   ...new Set(judgeJob(jobCase).map(({ rule }) => rule)),
 ];
-/** The first attempt was lost, and the second completed. */
+/** The attempts of a job whose first attempt was lost and whose second attempt completed. */
 const lostThenCompleted = [
   attempt(1, { outcome: 'given_up', cause: 'worker_lost', exit_code: null }),
   attempt(2),
@@ -27,7 +27,7 @@ const secondEvidence = {
     [2, 'step 1\nstep 2\nstep 3\n'],
   ]),
 };
-/** Returns a job with two attempts. The trainer of the first starts at `firstStartMs`, and the other at 1,000 ms. */
+/** Returns a job with two attempts. The first trainer starts at `firstStartMs`, the second trainer at 1,000 ms. */
 const takenOver = (firstStartMs: number, overrides: Partial<JobCase> = {}): JobCase =>
   goodCase({ attempts: lostThenCompleted }, secondEvidence, {
     runs: runsIn([...trainer(1, 'a_1', firstStartMs, [start, step(1)]), ...secondRun]),
@@ -39,7 +39,7 @@ describe('judgeJob', () => {
     expect(judgeJob(goodCase())).toEqual([]);
   });
 
-  it('finds no violation when a second attempt completed after a lost one', () => {
+  it('finds no violation when a second attempt completed after a lost attempt', () => {
     expect(judgeJob(takenOver(0))).toEqual([]);
   });
 

@@ -19,7 +19,7 @@ test('defaults to the .dev folder, no fixed port and a small fleet', () => {
   });
 });
 
-test('passes unknown options to the fleet after the default options, so that they override these', () => {
+test('passes unknown options to the fleet after the default options, so that the unknown options take precedence', () => {
   const { isFresh, port, fleet } = optionsOf('--workers', '12', '--fresh', '--port', '0', '--seed=7', '-v');
   expect({ isFresh, port }).toEqual({ isFresh: true, port: 0 });
   expect(fleet.slice(-4)).toEqual(['--workers', '12', '--seed=7', '-v']);

@@ -38,7 +38,7 @@ const empty = {
   program: null,
 };
 
-describe('body of a registration in both spellings', () => {
+describe('body of a registration', () => {
   const capabilities = {
     ...empty.capabilities,
     gpuCount: 4,

@@ -35,7 +35,7 @@ test('normalizes an IPv6 address as host', () => {
   expect(parse({ host: 'FD00:0:0:0::7' })).toEqual({ host: 'fd00::7' });
 });
 
-test('refuses a change with both shared and host', () => {
+test('refuses a change that sets both shared and host', () => {
   expect(isAccepted({ shared: true })).toBe(true);
   expect(isAccepted({ shared: true, host: '::' })).toBe(false);
 });

@@ -277,7 +277,7 @@ describe('problems and refusals', () => {
     },
   );
 
-  test('includes the detail in a refusal, and an action only if one is given', () => {
+  test('includes the detail in a refusal, and the action only if an action is given', () => {
     expect(refuse('job_final', 'over')).toEqual({
       ok: false,
       refusal: { code: 'job_final', detail: 'over' },

@@ -76,7 +76,7 @@ describe('verifying the audit trail in parts', () => {
     expect(parts).toHaveLength(2);
   });
 
-  test('continues after a reported loss, and returns it if no later row is broken', async () => {
+  test('continues after a reported loss, and returns the loss if no later row is broken', async () => {
     const losses = [broken(7, 'head_lost'), broken(8, 'rows_lost'), intact(1)];
     const { verdict } = await verifyWith({}, 2 * rowsInPart + 1, losses);
     expect(verdict).toEqual(broken(7, 'head_lost', 3));

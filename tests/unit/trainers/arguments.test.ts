@@ -11,7 +11,7 @@ import {
 } from '../../../trainers/index.ts';
 import { aiToolkit, kohya, kohyaSections, onetrainer, simpletuner } from './configs.ts';
 
-/** Returns the arguments that this trainer accepts. Throws when there is no list of them. */
+/** Returns the arguments that this trainer accepts. Throws when the trainer has no list of arguments. */
 const knownArguments = async (trainer: TrainerName) => {
   const accepted = await loadArguments(trainer);
   if (accepted === null) throw new Error(`there is no list for ${trainer}`);
@@ -108,7 +108,7 @@ describe('completionAt', () => {
     expect(await complete(textWithCursor, 'json', 'simpletuner')).toBeNull();
   });
 
-  test('offers keys on an empty line when the user requests them, and all keys that contain the typed text', async () => {
+  test('offers keys on an empty line when the user requests completion, and all keys that contain the typed text', async () => {
     expect(await complete('|', 'toml', 'kohya', true)).toMatchObject({ labels: { length: 8 } });
     const completion = await complete('max_train|', 'toml', 'kohya');
     expect(completion?.labels).toEqual(['max_train_epochs', 'max_train_steps']);

@@ -108,7 +108,7 @@ describe('outputs of a trainer', () => {
     uploader.server.files.set('b.png', Buffer.from('b'));
     uploader.server.files.set('c.png', Buffer.from('another one'));
     for (const name of ['b.png', 'c.png', 'notes.txt']) uploader.write(name, name.slice(0, 1));
-    // Notes are uploaded after images, so the image has been uploaded by then.
+    // Notes are uploaded after images, so the image upload ends before the notes arrive.
     await uploader.sent('notes.txt');
     expect(uploader.sentKeys()).toEqual(['a.png', 'c.png', 'notes.txt']);
     uploader.finish('completed');
@@ -245,7 +245,7 @@ describe('uploads to a failing server', () => {
     expect([...server.files.keys()].toSorted()).toEqual(['large.png', 'small.png']);
   });
 
-  it('reports outstanding files after a completed job when the server has no room, and uploads them later', async () => {
+  it('reports outstanding files after a completed job when the server has no room, and uploads the files later', async () => {
     const server = createStorageServer();
     const release = server.failAll('PUT a.png', refusalOf(507));
     const uploader = startUploader(server, { files: { 'a.png': 'four', 'b.png': 'b' } });
@@ -263,7 +263,7 @@ describe('uploads to a failing server', () => {
   });
 
   it.each([413, 502, 503, 504])(
-    'reports outstanding files when a proxy answers uploads with %i, and uploads them later',
+    'reports outstanding files when a proxy answers uploads with %i, and uploads the files later',
     async status => {
       const server = createStorageServer();
       const release = server.failAll('PUT a.png', proxyAnswerOf(status));

@@ -25,7 +25,7 @@ import { createInstantClock } from '../storage-server.ts';
 import { type Bucket, openBucket } from '../bucket.ts';
 
 const offer = offerOf('j1', 'a1', { upload_endpoint: '/store', upload_token: 'tu_1' });
-const never = new AbortController().signal;
+const neverAborted = new AbortController().signal;
 
 /** A clock whose pauses end immediately. Call timeouts never fire, because the test answers each call. */
 function createOutputsClock(): Clock {
@@ -83,7 +83,7 @@ test('uploads all outputs of a completed attempt, and then forgets the attempt',
     0o700, 0o600,
   ]);
   outputs.finish(attemptId('a1'), true);
-  await outputs.leave(600_000, never);
+  await outputs.leave(600_000, neverAborted);
   expect(bucket.files).toEqual(
     new Map([
       ['a.png', 'a.png'],
@@ -157,7 +157,7 @@ test('continues the uploads of ended and running attempts in the next agent proc
     () => bucket.files.size === 2 && second.storedAttempts().join() === 'a2.json',
   );
   second.outputs.finish(attemptId('a2'), true);
-  await second.outputs.leave(600_000, never);
+  await second.outputs.leave(600_000, neverAborted);
   await eventually('the attempt is forgotten', () => second.storedAttempts().length === 0);
 });
 
@@ -168,7 +168,7 @@ test('uploads and stores nothing with --upload none or without an upload token',
   outputs.finish(attemptId('a1'), true);
   const withoutToken = openOutputs(bucket);
   void withoutToken.outputs.follow({ ...offer, upload_token: '' }, jobWith('a.png'));
-  await outputs.leave(600_000, never);
+  await outputs.leave(600_000, neverAborted);
   expect([...storedAttempts(), ...withoutToken.storedAttempts()]).toEqual([]);
   expect(bucket.files.size).toBe(0);
 });
@@ -178,9 +178,9 @@ test('waits only for ended attempts when the agent leaves, and at most for the g
   bucket.isUnreachable = true;
   const { outputs } = openOutputs(bucket);
   void outputs.follow(offer, jobWith('a.png'));
-  await outputs.leave(600_000, never);
+  await outputs.leave(600_000, neverAborted);
   outputs.finish(attemptId('a1'), true);
-  await outputs.leave(1_000, never);
+  await outputs.leave(1_000, neverAborted);
   const impatient = new AbortController();
   const leaving = outputs.leave(Number.POSITIVE_INFINITY, impatient.signal);
   impatient.abort();
@@ -204,7 +204,7 @@ test('uploads images of event files, also after an agent restart, and then remov
   mkdirSync(join(images, 'a9'));
   const second = openOutputs(bucket, stateDir);
   second.outputs.resume(null);
-  await second.outputs.leave(600_000, never);
+  await second.outputs.leave(600_000, neverAborted);
   expect([...bucket.files].filter(([key]) => key.startsWith('tensorboard-images/'))).toEqual([
     ['tensorboard-images/step_2_a_0.gif', 'GIF89a 2'],
     ['tensorboard-images/step_3_a_0.gif', 'GIF89a 3'],
@@ -223,7 +223,7 @@ test('extracts no images from event files when only checkpoints are uploaded', a
   await outputs.follow(offer, { outputDir, samplesAreFiles: false });
   writeFileSync(join(outputDir, eventsName), imageEvent(2, 'a', Buffer.from('GIF89a 2')));
   outputs.finish(attemptId('a1'), true);
-  await outputs.leave(600_000, never);
+  await outputs.leave(600_000, neverAborted);
   expect([...bucket.files.keys()]).toEqual(['checkpoint-1.bin']);
   expect(existsSync(join(stateDir, 'images'))).toBe(false);
 });
@@ -239,7 +239,7 @@ test('extracts no images from event files when the trainer writes samples as fil
   first.ended.abort();
   const second = openOutputs(bucket, stateDir);
   second.outputs.resume(null);
-  await second.outputs.leave(600_000, never);
+  await second.outputs.leave(600_000, neverAborted);
   expect([...bucket.files.keys()].toSorted()).toEqual([eventsName, 'sample.png']);
 });
 
@@ -265,6 +265,7 @@ test('reports which checkpoints of an attempt are uploaded, and how long saving 
   await eventually('checkpoint 2 is saved', () => outputs.saved(id) === 'earlier');
   expect(outputs.saveMs()).toBe(30_000);
 
+  // From now on, only checkpoints are uploaded, and only checkpoints that are written later count as newer.
   expect(outputs.hasten(id)).toBe(true);
   expect(outputs.hasten(attemptId('a0'))).toBe(false);
   writeFileSync(join(job.outputDir, 'b.png'), 'b');

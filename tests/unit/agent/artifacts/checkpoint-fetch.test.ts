@@ -174,7 +174,7 @@ describe('checkpoint files', () => {
 describe('checkpoint folders', () => {
   const files = { 'model.bin': 'weights', 'deep/er/.metadata': 'where', empty: '' };
 
-  it('downloads a checkpoint folder, and shows it only when it is complete', async () => {
+  it('downloads a checkpoint folder, which appears in the output folder only when it is complete', async () => {
     const server = createStorageServer(folderWith(files));
     const { fetched, outputDir, read } = startFetch(server, folder);
     server.onCall = () => expect(existsSync(join(outputDir, folder))).toBe(false);

@@ -61,7 +61,7 @@ const lora = { 'lora.safetensors': 'weights' };
 const run = { 'run/a.bin': 'aa', 'run/deep/b.bin': 'bbb' };
 
 describe('inputs of a job', () => {
-  it('downloads inputs into folders with their names, and reuses them for the next attempt', async () => {
+  it('downloads inputs into folders with their names, and reuses the inputs for the next attempt', async () => {
     const server = serverWith(['lora', lora], ['base', run]);
     const inputs = [inputOf('lora', lora), inputOf('base', run)];
     const { fetched, stages, workDir, read } = startFetch(server, inputs);

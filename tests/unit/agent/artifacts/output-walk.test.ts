@@ -46,7 +46,7 @@ test('follows no links, and finds nothing in a missing folder', async () => {
   expect(await keysIn(join(root, 'none'))).toEqual([]);
 });
 
-test('skips and reports invalid artifact names, and checkpoints that contain one', async () => {
+test('skips and reports invalid artifact names, and checkpoints that contain an invalid name', async () => {
   const root = folderWith('fine', 'a:b', 'checkpoint-1/fine', 'checkpoint-1/con', 'checkpoint-2/fine');
   expect(await keysIn(root)).toEqual(['checkpoint-2/fine', 'fine']);
   expect((await walkOutputs(root)).flaws.toSorted()).toEqual([
@@ -55,7 +55,7 @@ test('skips and reports invalid artifact names, and checkpoints that contain one
   ]);
 });
 
-test('skips files that are too deep, and checkpoints that contain one', async () => {
+test('skips files in too many nested folders, and checkpoints that contain a file at this depth', async () => {
   const root = folderWith(
     '1/2/3/4/5/6/7/found',
     '1/2/3/4/5/6/7/8/too-deep',

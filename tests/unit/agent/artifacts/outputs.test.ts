@@ -203,7 +203,7 @@ it('recognizes checkpoints that are older than the attempt', () => {
   expect(outputsBeforeAttempt(all, 21).map(({ name }) => name)).toEqual(['checkpoint-1', 'checkpoint-2.bin']);
 });
 
-it('recognizes checkpoints that are older than the newest stored one', () => {
+it('recognizes checkpoints that are older than the newest stored checkpoint', () => {
   const all = outputs('checkpoint-1.bin', 'checkpoint-3/a', 'checkpoint-4.bin', 'a.png', 'epoch-1.bin');
   expect(
     outputsBeforeStored(all, ['b.png', 'checkpoint-3/a', 'checkpoint-2.bin']).map(({ name }) => name),

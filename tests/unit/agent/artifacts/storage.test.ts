@@ -114,7 +114,7 @@ const refuseRotated = (response: ServerResponse): void => {
   response.end(JSON.stringify({ ...problem, code: 'upload_token_rotated' }));
 };
 
-test('repeats a call once with the new token after a rotation, and uses that token afterwards', async () => {
+test('repeats a call once with the new token after a rotation, and uses the new token afterwards', async () => {
   const requests: unknown[] = [];
   const storage = await openTestStorage(
     (request, response) => {

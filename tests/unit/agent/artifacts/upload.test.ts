@@ -13,7 +13,7 @@ import {
   type StorageServer,
 } from '../storage-server.ts';
 
-/** Sends files of up to 10 bytes as a whole, and larger ones in parts of 4 bytes. */
+/** Sends files of up to 10 bytes as a whole, and larger files in parts of 4 bytes. */
 const sizes = { wholeUpTo: 10, part: 4 };
 const depsFor = ({ storage }: StorageServer, abort = new AbortController()) => ({
   storage,
@@ -46,7 +46,7 @@ describe('uploadFile', () => {
     expect(server.calls).toHaveLength(6);
   });
 
-  it('computes the digest of a large file while uploading, and sends it with the last part', async () => {
+  it('computes the digest of a large file while uploading, and sends the digest with the last part', async () => {
     const server = createStorageServer();
     const digests: (string | null)[] = [];
     const storage: StorageServer['storage'] = {

@@ -164,7 +164,7 @@ describe('runs without a guard', () => {
     },
   );
 
-  it('removes a run whose guard has not started, and lets no late guard take the run', async () => {
+  it('removes a run whose guard has not started, so that a guard that starts late cannot take the run', async () => {
     const { find, leaveRun, runFolders } = createFixture([]);
     const run = leaveRun('a1');
     expect(await find()).toBeNull();

@@ -28,7 +28,7 @@ describe('output of a trainer', () => {
       process.stderr.write('\\r 50%|█████     | 2/4 [00:01<00:01,  2.00it/s]');
       process.stderr.write('\\r100%|██████████| 4/4 [00:02<00:00,  2.00it/s]\\n');`;
     const { progress, lines } = await runToEnd(scriptJob(tempFolder(), script));
-    // Progress is reported in batches. Later batches overwrite the figures of earlier ones.
+    // Progress is reported in batches. The figures of later batches overwrite the figures of earlier batches.
     expect(Object.assign({}, ...progress)).toMatchObject({
       step: 4,
       total_steps: 4,

@@ -77,7 +77,7 @@ describe('trainers on several nodes', () => {
     '--main_process_port=21234',
   ];
 
-  test('starts SimpleTuner through accelerate, and each node adds its rank', () => {
+  test('starts SimpleTuner through accelerate with an empty rank, which each node fills in', () => {
     const trainers = [{ kind: 'package', name: 'simpletuner', python: '/opt/st/bin/python' }] as const;
     const argv = argumentsFor(simpletuner, { trainers });
     expect(argv).toEqual(expect.arrayContaining(['--multi_gpu', '--num_processes=6', ...machines]));
@@ -121,7 +121,7 @@ describe('shared folder of a job on several nodes', () => {
   const check = async (result: CommandResult) => {
     const folder = tempFolder();
     const commands: string[] = [];
-    /** Records the options of srun, and whether the file exists that each node looks for. */
+    /** Records the options of srun, and whether the file that each node looks for exists. */
     const run = async (_command: string, args: readonly string[]): Promise<CommandResult> => {
       commands.push(`${args.slice(0, 4).join(' ')} ${existsSync(args.at(-1) ?? '')}`);
       return result;

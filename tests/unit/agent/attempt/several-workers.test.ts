@@ -45,7 +45,7 @@ describe('trainers on several workers', () => {
     const { argv } = prepareAccepted(config, rig);
     expect(argv).toEqual(expect.arrayContaining(['--multi_gpu', '--num_processes=6', ...machines]));
     expect(argv).not.toContain('--num_machines=1');
-    // No option such as `--machine_rank=` may be left without a value.
+    // Each option, such as `--machine_rank=`, must have a value.
     expect(argv.filter(word => /^--(?:machine|main)_\w+=$/.test(word))).toEqual([]);
   });
 

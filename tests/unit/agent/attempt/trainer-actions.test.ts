@@ -25,7 +25,7 @@ const handlesSignal = `
   ${stay}`;
 const allRequests = { save: { signal: 'SIGUSR2' }, sample: { file: 'ask/sample.now' } };
 
-/** Starts a trainer under its guard. `ask` sends requests like an agent process. */
+/** Starts a trainer under its guard. `ask` requests an action of the trainer, as the agent does. */
 async function openTrainer(
   script = stay,
   requests: unknown = allRequests,
@@ -191,7 +191,7 @@ describe('actions for SimpleTuner', () => {
     await end();
   });
 
-  it('reports an impossible action for SimpleTuner when the worker no longer has it', async () => {
+  it('reports that an action is impossible when the worker no longer has SimpleTuner', async () => {
     const { ask, end } = await openTrainer(stay, {}, {}, { trainer: 'simpletuner' });
     expect(await ask('save')).toContain('its config has no "save" in $requests');
     await end();
@@ -266,14 +266,17 @@ while received < 2:
   });
 
   it.each([
-    ['it has no pipe', openCheckout, false, 'it was started without a pipe for requests'],
-    ['its code is gone', tempFolder, true, "ModuleNotFoundError: No module named 'modules'"],
-  ])('reports that OneTrainer cannot be asked when %s', async (_title, createCheckout, hasPipe, reason) => {
-    const { ask, folder, end } = await openWith(createCheckout());
-    if (hasPipe) execFileSync('mkfifo', [pipeIn(folder)]);
-    expect(await ask('save')).toBe(`Can't ask the trainer of job j1 to save: ${reason}`);
-    await end();
-  });
+    ['OneTrainer has no pipe', openCheckout, false, 'it was started without a pipe for requests'],
+    ['the code of OneTrainer is gone', tempFolder, true, "ModuleNotFoundError: No module named 'modules'"],
+  ])(
+    'reports that an action of OneTrainer is impossible when %s',
+    async (_title, createCheckout, hasPipe, reason) => {
+      const { ask, folder, end } = await openWith(createCheckout());
+      if (hasPipe) execFileSync('mkfifo', [pipeIn(folder)]);
+      expect(await ask('save')).toBe(`Can't ask the trainer of job j1 to save: ${reason}`);
+      await end();
+    },
+  );
 });
 
 describe('impossible actions', () => {
@@ -284,7 +287,7 @@ describe('impossible actions', () => {
       'its config has no "sample" in $requests',
     ],
     [
-      'its entry leads outside the output folder',
+      'the path of the action leads outside the output folder',
       { sample: { file: '../x' } },
       '$requests.sample.file in the config',
     ],
@@ -318,8 +321,8 @@ describe('impossible actions', () => {
   });
 });
 
-describe('agent', () => {
-  it('forwards trainer actions only for the running attempt', async () => {
+describe('actions that the orchestrator requests', () => {
+  it('are forwarded only to the running attempt', async () => {
     const requests: string[] = [];
     const ask = async ({ jobId: job, attemptId: attempt }: typeof origin, what: string) => {
       requests.push(`${job} ${attempt} ${what}`);

@@ -49,7 +49,7 @@ describe("a trainer's environment", () => {
     expect(environmentOf({}, { env: { HF_TOKEN: 'hf_rig' } }).env).toMatchObject({ HF_TOKEN: 'hf_rig' });
   });
 
-  it('makes only the GPUs of the job visible to the trainer, independent of those visible to the agent', () => {
+  it('makes only the GPUs of the job visible to the trainer, independent of the GPUs visible to the agent', () => {
     const gpuEnv = (gpus: readonly number[] | null) => ({ CUDA_VISIBLE_DEVICES: gpus?.join(',') ?? 'all' });
     const visibleGpus = (gpus: number[] | null): unknown =>
       environmentOf({ gpus }, { gpuEnv, env: { CUDA_VISIBLE_DEVICES: '0,1,2,3' } }).env[

@@ -85,7 +85,7 @@ describe('SimpleTuner', () => {
     expect(path).toBe(join(folder, 'files', path.split('/').at(-1) ?? ''));
   });
 
-  it('drops a logging_dir outside the job folder, unless the owner allows it', () => {
+  it('drops a logging_dir outside the job folder, unless the owner allows this key', () => {
     const outside = { ...simpletuner, logging_dir: '/var/log' };
     const inside = { ...simpletuner, logging_dir: 'tensorboard' };
     const writtenConfig = (config: object, rig = simpletunerRig()): unknown =>

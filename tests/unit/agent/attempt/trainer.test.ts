@@ -228,7 +228,7 @@ describe('output folder of a config', () => {
     },
   );
 
-  it('keeps an absolute output folder that the owner allows, and replaces a relative one', () => {
+  it('keeps an absolute output folder that the owner allows, and replaces a relative output folder', () => {
     const rig = { trainers: [simpletuner], allowedConfigKeys: ['output_dir'] };
     expect(configFor({ output_dir: '/data/out' }, rig).config).toEqual({ output_dir: '/data/out' });
     const { config, outputDir } = configFor({ output_dir: 'out' }, rig);
@@ -250,7 +250,7 @@ describe('configs that start programs', () => {
     });
   });
 
-  it('accepts a config only if the owner allows each restricted key in it', () => {
+  it('accepts a config only if the owner allows each restricted key of the config', () => {
     const rigWith = (...allowedConfigKeys: readonly string[]) => rigOf(tempFolder(), { allowedConfigKeys });
     const offer = offerOf('j1', 'a1', { config });
     expect(prepareJob(offer, rigWith('post_checkpoint_script'))).toMatchObject({ ok: false });
@@ -320,7 +320,7 @@ describe('self-test', () => {
     },
   );
 
-  it('rejects a self-test when the rig forbids it, and writes nothing', () => {
+  it('rejects a self-test when the rig forbids self-tests, and writes nothing', () => {
     const workDir = join(tempFolder(), 'jobs');
     expect(prepareJob(offer, rigOf(workDir, { selftest: false }))).toEqual({
       ok: false,

@@ -134,7 +134,7 @@ describe('openingAt around daylight saving changes', () => {
     expect(openingAtLocal(toHours('02:50-03:10'), '2026-03-29 01:00')).toEqual([false, '2026-03-30 02:50']);
   });
 
-  it('closes a window at its first end in the repeated hour, and does not reopen it', () => {
+  it('closes a window at its first end in the repeated hour, and does not reopen the window', () => {
     const early = toHours('01:00-02:30');
     const first = openingAt(early, fromLocal('2026-10-25 01:00'));
     expect(first.changesAt).toBe(Date.UTC(2026, 9, 25, 0, 30));

@@ -26,7 +26,7 @@ async function run(args: readonly string[], env: Readonly<Record<string, string>
   return { code, out, err };
 }
 
-/** Starts an orchestrator that refuses each registration, so that the worker exits after its first one. */
+/** Starts an orchestrator that refuses each registration, so that the worker exits after its first registration. */
 async function startRefusingOrchestrator(): Promise<ScriptedOrchestrator> {
   const orchestrator = await startOrchestrator();
   orchestrator.answers.register = () => refused(401);

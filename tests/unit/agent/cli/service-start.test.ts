@@ -48,7 +48,7 @@ describe('serviceFolder', () => {
     ['its own folder at first', [], [], false, 'own'],
     ['the folder in which the worker has joined', [], ['token', 'instance'], false, 'earlier'],
     ['its own folder again once the worker has joined there', ['token'], ['token'], false, 'own'],
-    ['its own folder if no worker joined in the other', ['instance'], ['instance'], false, 'own'],
+    ['its own folder if no worker has joined in the other folder', ['instance'], ['instance'], false, 'own'],
     ['the joined folder after a start without a token', ['instance'], ['token'], false, 'earlier'],
     ['the folder of a worker with its own token', [], ['instance'], true, 'earlier'],
     ['its own folder with a given token, if it is in use', ['instance'], ['token'], true, 'own'],
@@ -131,7 +131,7 @@ describe('findStartTrouble', () => {
   });
 });
 
-it('finds the worker that uses a state folder, unless it has ended', async () => {
+it('finds the worker that uses a state folder, unless this worker has ended', async () => {
   const processes = createProcesses({
     platform: process.platform,
     run: createRunCommand({ environment: process.env }),

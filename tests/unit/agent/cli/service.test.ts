@@ -86,7 +86,7 @@ test('writes a plist and a task with every argument intact', () => {
     { ...service, command: ['C:\\w.exe', 'a b', 'c"d', 'e f\\', 'C:\\x\\y'] },
     'RIG\\a&b',
   );
-  // Without administrator rights, users may only install a task for their own logon.
+  // Without administrator rights, users can install only a task for their own logon.
   expect(task).toContain(String.raw`<LogonTrigger><Enabled>true</Enabled><UserId>RIG\a&amp;b</UserId>`);
   expect(task).toContain('<Count>255</Count>');
   expect(task).toContain('<Command>C:\\w.exe</Command>');

@@ -81,11 +81,11 @@ describe.each(optionsWithVariable)('option %s (%s)', (name, variable, read, [fla
   });
 });
 
-it('names the worker after its host and makes it ephemeral by default', () => {
+it('names the worker after its host and makes the worker ephemeral by default', () => {
   expect(loadWithFile({}, minimalFlags)).toMatchObject({ name: hostname(), persistent: false });
 });
 
-it('reads each option from the first source that has it', () => {
+it('reads each option from the first source that contains the option', () => {
   const config = loadWithFile(
     { name: 'by-file', 'worker-token': 'wt_file' },
     { 'orchestrator-url': 'http://flag:1' },

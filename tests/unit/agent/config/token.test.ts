@@ -58,7 +58,7 @@ describe('token and token file', () => {
   const value = (token: string) => ({ kind: 'value', token });
 
   it.each<[string, object, object, object]>([
-    ['the token over the token file when both are flags', both, {}, value('wt_1')],
+    ['the token over the token file when both are given as flags', both, {}, value('wt_1')],
     ['the flag of the token file over the variable', { 'worker-token-file': '/t' }, env, file],
   ])('prefers %s', (_title, flags, environment, expected) => {
     expect(loadValidConfig({ ...url, ...flags }, { ...environment }).token).toEqual(expected);

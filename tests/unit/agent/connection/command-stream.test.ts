@@ -18,7 +18,7 @@ interface FollowedStream {
   readonly end: Promise<StreamEnd>;
   readonly opened: Promise<void>;
   readonly commands: readonly WorkerCommand[];
-  /** Resolves when a ping has arrived. By then, all earlier commands have been handled. */
+  /** Resolves when a ping has arrived, and all commands before the ping have been handled. */
   readonly pinged: Promise<void>;
   close(): void;
 }
@@ -231,7 +231,7 @@ describe('silence of a stream', () => {
   beforeEach(() => void vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] }));
   afterEach(() => void vi.useRealTimers());
 
-  it('reports an open stream that is silent too long as lost, and closes it', async () => {
+  it('reports an open stream that is silent too long as lost, and closes the stream', async () => {
     const server = await startSseServer();
     const { end, opened } = follow(server);
     const stream = await server.opened();

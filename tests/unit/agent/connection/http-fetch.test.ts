@@ -93,7 +93,7 @@ test('delivers the data that arrived before a connection broke, and then the err
   expect(texts.join('')).toBe('firstsecond');
 });
 
-test('applies backpressure to an unread response, and delivers it completely', async () => {
+test('applies backpressure to an unread response, and delivers the response completely', async () => {
   const size = 16 * 1_048_576;
   let written = 0;
   const url = await startRawServer(socket => {
@@ -154,7 +154,7 @@ test('reads no streamed body that the server refuses by its head, and reconnects
   expect(await (await fetch(url, {})).text()).toBe('welcome');
 });
 
-test('sends a streamed body to a server without 100-continue, and fails when it cannot be read', async () => {
+test('sends a streamed body to a server without 100-continue, and fails when the body cannot be read', async () => {
   const url = await startRawServer(socket => {
     socket.once('data', () => socket.end('HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok'));
   });

@@ -55,13 +55,13 @@ describe('pins', () => {
     ['a mistyped last character', `${pin.slice(0, -2)}V=`],
     ['an invalid character', pin.replace('7', '!')],
     ['an empty entry in a list', `${pin},`],
-    ['a valid pin next to an invalid one', `${pin},x`],
+    ['a valid pin next to an invalid pin', `${pin},x`],
     ['a number', 7],
     ['true, from a flag without a value', true],
     ['an empty list', []],
     ['an object', { pin }],
     ['a list with other values', [pin, null]],
-  ])('rejects %s as a pin, and shows a valid one', (_title, given) => {
+  ])('rejects %s as a pin, and shows a valid pin', (_title, given) => {
     expect(parse(given)).toMatch(
       /is not a pin: use --pin sha256:A{43}=, with the value that the panel shows$/,
     );

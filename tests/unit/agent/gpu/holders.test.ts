@@ -64,7 +64,7 @@ describe('owner of a process', () => {
     expect(ownerOf(4711, table, runs)).toEqual({ kind: 'ours' });
   });
 
-  test('attributes a container process to the running job, and treats it as foreign when no job runs', () => {
+  test('attributes a container process to the running job, and treats the process as foreign when no job runs', () => {
     expect(ownerOf(250, table, runs)).toEqual({ kind: 'ours' });
     expect(ownerOf(250, table, { ...runs, live: [] })).toEqual({ kind: 'foreign', name: 'python' });
   });
@@ -119,7 +119,7 @@ describe('held GPUs', () => {
     expect(check(check(noSuspects, [1, 200, 9216]).suspects, [0, 200, 9216]).troubles).toEqual([]);
   });
 
-  test('ignores processes of the job, and those with little memory', () => {
+  test('ignores processes of the job, and processes with little memory', () => {
     expect(check(noSuspects, [0, 100, 40_000], [1, 200, 255])).toMatchObject({
       troubles: [],
       needsConfirmation: false,
@@ -127,7 +127,7 @@ describe('held GPUs', () => {
     expect(check(noSuspects, [1, 200, 256]).needsConfirmation).toBe(true);
   });
 
-  test('reports leftover processes of a job, and names the one with the most memory', () => {
+  test('reports leftover processes of a job, and names the process with the most memory', () => {
     const leftOver = [
       [0, 301, 300],
       [0, 300, 4096],

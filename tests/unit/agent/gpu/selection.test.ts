@@ -59,7 +59,7 @@ describe('CUDA_VISIBLE_DEVICES', () => {
     expect(report).toMatchObject({ count: 0, problem: { code: 'bad_selection' } });
   });
 
-  it('reports all GPUs and leaves the variable unchanged when it selects a MIG slice', async () => {
+  it('reports all GPUs and leaves CUDA_VISIBLE_DEVICES unchanged when the variable selects a MIG slice', async () => {
     const report = await probeNvidia(MIXED, {
       CUDA_VISIBLE_DEVICES: 'MIG-c6d4f1ef-42e4-5de3-91c7-45d71c87eb3f',
     });

@@ -15,9 +15,13 @@ import { controlRun } from '../controlled-runs.ts';
 const job = JobId.parse('j_1');
 const report = makeReport('cuda', [{ index: 0, name: 'A100', uuid: 'GPU-a' }]);
 const listeners = { onProgress: () => {}, onFigures: () => {}, onLine: () => {} };
+/** A row of nvidia-smi: index, utilization, memory, temperature, power, uuid, uncorrected errors. */
 const healthyCard = '0, 97, 61342, 64, 298.31, GPU-a, 0';
 
-/** A machine whose GPUs and processes the test determines. */
+/**
+ * A machine whose GPUs and processes the test determines. `rig.apps` lists the GPU processes as nvidia-smi prints them: pid,
+ * GPU and memory in MiB. Process 4711 is the trainer of `controlRun`.
+ */
 function openMachine(options: { readonly found?: JobId; readonly hidesProcesses?: boolean } = {}) {
   const clock = createVirtualClock();
   const rig = { cards: exited(0, healthyCard), apps: '', processQueries: 0 };

@@ -197,7 +197,7 @@ describe('runs with on_lost_contact: stop', () => {
     expect(await exit()).toMatchObject({ stopped: 'lost_contact' });
   });
 
-  it('sends SIGKILL after the grace period, also when the machine slept through it', async () => {
+  it('sends SIGKILL after the grace period, also when the machine slept through this period', async () => {
     const clock = createUptimeClock();
     const { exit } = await startGuard(ignoresSigterm, {
       uptime: clock.uptime,

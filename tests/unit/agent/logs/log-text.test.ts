@@ -16,7 +16,7 @@ const createText = (overrides: Partial<LogTextOptions> = {}) =>
     ...overrides,
   });
 
-/** Takes all chunks that are due. Returns the chunks and their joined text. */
+/** Takes all chunks that are due. Returns the chunks, their joined text, and the byte offset in the output after them. */
 function takeAll(text: ReturnType<typeof createText>, wanted: Wanted) {
   const chunks = [];
   for (let chunk = text.take(wanted); chunk !== null; chunk = text.take(wanted)) chunks.push(chunk);

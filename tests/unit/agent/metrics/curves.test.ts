@@ -380,7 +380,7 @@ describe('metrics files', () => {
     isBehind,
   });
 
-  test('reads metrics files before each send, and reports them as progress', async () => {
+  test('reads metrics files before each send, and reports their figures as progress', async () => {
     const { clock, steps, open } = createFixture(undefined, filesOf(figures(false, 1, 2), figures(false, 3)));
     const progress: object[] = [];
     open({ outputDir: '/out', onProgress: each => progress.push(each) });

@@ -63,7 +63,7 @@ describe('printed steps', () => {
     expect(takeAll(book).map(({ values }) => values['loss'])).toEqual([3, 3, 2]);
   });
 
-  test('leaves room for GPU figures in a large point, and adds them to the last sent step', () => {
+  test('leaves room for GPU figures in a large point, and adds the GPU figures to the last closed step', () => {
     const book = bookOf();
     note(book, {
       step: 7,
@@ -192,7 +192,7 @@ describe('adopted runs', () => {
     expect(takeAll(book)).toMatchObject([{ n: 40, step: 2, values: { gpu: 1 } }]);
   });
 
-  test('drops earlier values without a step, because they may have been sent already', () => {
+  test('drops earlier values without a step, because an earlier process may have sent these values', () => {
     const book = adoptedBook([{ loss: 1 }, { loss: 2 }]);
     book.closeStep();
     book.number(reply(null, 0));

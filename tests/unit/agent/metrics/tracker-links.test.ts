@@ -25,7 +25,7 @@ const wandbEnd =
   'wandb: 🚀 View run \u001b[33mproud sun at 3\u001b[0m at: \u001b[34mhttps://wandb.ai/ada/flux/runs/8k2v1q0x\u001b[0m';
 
 describe('links to experiment trackers in an output', () => {
-  it('finds the run of Weights & Biases once, although it is printed at the start and at the end', () => {
+  it('finds the run of Weights & Biases once, although its link is printed at the start and at the end', () => {
     expect(linksIn(`${wandbStart}\n{'loss': 0.4}\n${wandbEnd}\n`)).toEqual([run]);
     expect(findTrackerLink(wandbEnd)).toEqual(run);
   });

@@ -115,7 +115,7 @@ describe('stopping a command', () => {
     expect(await group.exited).toEqual({ code: 3, signal: null });
   });
 
-  it('reports SIGTERM for a command that does not handle it', async () => {
+  it('reports SIGTERM for a command that does not handle this signal', async () => {
     const group = await start(stay);
     await nextLine(group.stdout);
     group.stop(60_000);

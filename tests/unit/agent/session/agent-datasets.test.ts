@@ -35,7 +35,7 @@ it('reports datasets in a heartbeat only after they have changed', async () => {
   expect((await nextHeartbeat(orchestrator)).body).not.toHaveProperty('datasets');
 });
 
-it('reports new datasets before the end of the job, so that the server knows them for the next job', async () => {
+it('reports new datasets before the end of the job, so that the server knows these datasets for the next job', async () => {
   let datasets: readonly string[] = [];
   const { orchestrator, run } = await startAgentWithJob({ datasets: () => datasets });
   await nextHeartbeat(orchestrator);

@@ -46,7 +46,7 @@ export async function startClosable(options: FixtureOptions = {}) {
     saveMs: number | null;
     answer: AskResult;
     closed: Closed | null;
-    /** Resolves when a trainer may start. */
+    /** Trainers start only after this promise has resolved. */
     startGate: Promise<unknown>;
   } = {
     isReachable: true,

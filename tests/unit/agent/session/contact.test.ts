@@ -43,7 +43,7 @@ it.each<[string, Call, readonly number[]]>([
   ['a final report', report('completed'), []],
   ['a disconnect call', api => api.disconnect(WorkerId.parse('w_1')), []],
 ])(
-  'records the send time of an answered call only if it counts as contact: %s',
+  'records the send time of an answered call only if the call counts as contact: %s',
   async (_title, call, contacts) => {
     const fixture = createFixture(true);
     await call(fixture.api);

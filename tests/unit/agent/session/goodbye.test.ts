@@ -26,7 +26,7 @@ async function startLeaving() {
     body['status'] === 'running' ? answer.promise : accepted;
   const reports = orchestrator.count('status');
   run.listeners.onProgress({ step: 5 });
-  // The agent sends no progress within a second of the start report.
+  // The agent sends at most one report per second, so the progress follows a second after the start report.
   await advanceTimeUntil(orchestrator.arrived('status', reports + 1));
   agent.leave();
   run.end(0);

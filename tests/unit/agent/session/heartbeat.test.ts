@@ -30,14 +30,11 @@ describe('answered heartbeats', () => {
     [0, 27_000],
     [0.5, 30_000],
     [1, 33_000],
-  ])(
-    'varies the interval by up to a tenth: with the random number %j, it is %j ms',
-    async (random, expected) => {
-      const { sentAt } = startHeartbeats([true], random);
-      await vi.advanceTimersByTimeAsync(3 * expected);
-      expect(sentAt).toEqual([0, expected, 2 * expected, 3 * expected]);
-    },
-  );
+  ])('varies the interval by up to a tenth: the random number %j gives %j ms', async (random, expected) => {
+    const { sentAt } = startHeartbeats([true], random);
+    await vi.advanceTimersByTimeAsync(3 * expected);
+    expect(sentAt).toEqual([0, expected, 2 * expected, 3 * expected]);
+  });
 
   it('applies a changed interval after the next heartbeat', async () => {
     let intervalMs = 30_000;

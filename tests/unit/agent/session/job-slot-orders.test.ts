@@ -23,9 +23,9 @@ async function startRunning(overrides: Partial<SlotDeps> = {}): Promise<SlotFixt
 
 describe('stops before the claim is answered', () => {
   it.each<[string, Order, object]>([
-    ['cancel', cancel, { status: 'cancelled' }],
+    ['a cancel', cancel, { status: 'cancelled' }],
     [
-      'leaving',
+      'an order to leave',
       leaveNow,
       {
         status: 'failed',
@@ -34,7 +34,7 @@ describe('stops before the claim is answered', () => {
       },
     ],
   ])(
-    'starts no trainer and reports the end after %s before the claim is answered',
+    'starts no trainer and reports the end when %s arrives before the claim is answered',
     async (_title, order, expected) => {
       const { slot, reports, actions } = createSlotFixture();
       slot.offer(offer);
@@ -78,19 +78,22 @@ describe('stops during the start of a trainer', () => {
   };
 
   it.each<[string, Order, string | undefined]>([
-    ['cancel', cancel, 'cancelled'],
-    ['abandoning', abandon, undefined],
-    ['leaving', leaveNow, 'failed'],
-  ])('stops a trainer as soon as it runs after %s during its start', async (_title, order, reported) => {
-    const { slot, reports, controlled, started } = await startPending();
-    order(slot);
-    expect(controlled.stops).toEqual([]);
-    started.resolve(controlled.run);
-    await flushCallbacks();
-    expect(controlled.stops).toEqual([30_000]);
-    await endRun(controlled, null, 'SIGTERM');
-    expect(reports[1]?.body.status).toBe(reported);
-  });
+    ['a cancel', cancel, 'cancelled'],
+    ['an order to abandon the job', abandon, undefined],
+    ['an order to leave', leaveNow, 'failed'],
+  ])(
+    'stops a trainer directly after its start when %s arrives during the start',
+    async (_title, order, reported) => {
+      const { slot, reports, controlled, started } = await startPending();
+      order(slot);
+      expect(controlled.stops).toEqual([]);
+      started.resolve(controlled.run);
+      await flushCallbacks();
+      expect(controlled.stops).toEqual([30_000]);
+      await endRun(controlled, null, 'SIGTERM');
+      expect(reports[1]?.body.status).toBe(reported);
+    },
+  );
 
   it('reports a failed start although the job was cancelled', async () => {
     const { slot, reports, started } = await startPending();
@@ -165,8 +168,8 @@ describe('stops during the final report', () => {
   });
 
   it.each<[string, Order]>([
-    ['cancel', cancel],
-    ['leaving', leaveNow],
+    ['a cancel', cancel],
+    ['an order to leave', leaveNow],
   ])('keeps sending the final report after %s', async (_title, order) => {
     const { slot, reports, runs } = await startRunning();
     await endRun(newest(runs), 0);

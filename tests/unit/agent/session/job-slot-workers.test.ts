@@ -299,7 +299,7 @@ describe('end of a machine that is not the first', () => {
     });
   });
 
-  it('reports completed when the trainer exits with 0 before the stop reaches it', async () => {
+  it('reports completed when the trainer exits with 0 before the stop reaches the trainer', async () => {
     const fixture = await startRunning(1);
     fixture.slot.leaveNow();
     await endRun(fixture.run, 0);

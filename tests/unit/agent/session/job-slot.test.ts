@@ -140,7 +140,7 @@ describe('offer to report', () => {
     });
   });
 
-  it('stores the final report before sending, and removes it when it was accepted', async () => {
+  it('stores the final report before sending, and removes the stored report when the server has accepted it', async () => {
     const { slot, reports, actions, runs } = await startRunning();
     await endRun(newest(runs), 0);
     expect(actions.slice(2)).toEqual(['keep a1 completed']);

@@ -74,7 +74,7 @@ describe('sources of a notice', () => {
     expect(run.stops).toHaveLength(1);
   });
 
-  it('sends no field closed without a notice and without hours', async () => {
+  it('omits the field "closed" from registrations and heartbeats without a notice and without hours', async () => {
     const { reportedClosed, advance } = await startClosable();
     await advance(100);
     expect(reportedClosed.length).toBeGreaterThan(2);
@@ -83,7 +83,7 @@ describe('sources of a notice', () => {
 });
 
 describe('a job during a notice', () => {
-  it('stops the trainer 25 s before the end when no checkpoint is uploaded in time', async () => {
+  it('stops the trainer 25 s before the end of the notice when no checkpoint is uploaded in time', async () => {
     const fixture = await startAgentWithJob();
     await fixture.push(notice);
     // The notice ends in 120 s. The stop is 25 s earlier: 20 s of grace period and 5 s for the report.
@@ -135,7 +135,7 @@ describe('a job during a notice', () => {
     expect(fixture.actions.filter(line => line.includes('ask'))).toHaveLength(4);
   });
 
-  it('continues a training that cannot save on request almost to the end of the notice, and uploads its last checkpoint', async () => {
+  it('continues a training that cannot save on request almost until the end, and uploads its last checkpoint', async () => {
     const fixture = await startAgentWithJob();
     fixture.environment.answer = 'never';
     await fixture.push(notice);

@@ -171,7 +171,7 @@ it('makes no registration call when already aborted', async () => {
 });
 
 describe('refused tokens', () => {
-  it('rejects a token that was given directly, even if it was valid before', async () => {
+  it('rejects a token that was given directly, even if the token was valid before', async () => {
     const fixture = createFixture(directToken());
     await fixture.register(() => ({}), neverAborted);
     fixture.validToken = 'wt_2';

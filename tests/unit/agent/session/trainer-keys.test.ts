@@ -148,7 +148,7 @@ describe('createTrainerKeys', () => {
     probed({ kind: 'checkout', name: 'kohya', folder: '/opt/sd', python: null }, 'it is broken'),
   ];
 
-  it('reads the keys of a trainer once, and sends them on each request', async () => {
+  it('reads the keys of a trainer once, and sends the keys on each request', async () => {
     const sent: (readonly [string, readonly string[]])[] = [];
     let reads = 0;
     const report = createTrainerKeys({

@@ -1,4 +1,4 @@
-/** Tests that the simulated trainer and the simulated network behave like real ones. */
+/** Tests that the simulated trainer and the simulated network behave like a real trainer and a real network. */
 import { describe, expect, it } from 'vitest';
 import type { ApiClient } from '../../../../agent/connection/api-client.ts';
 import { breakable } from '../../../../agent/simulated/simulated-worker.ts';

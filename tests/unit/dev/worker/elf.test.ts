@@ -43,7 +43,7 @@ const programHeaders: readonly Header[] = [
   { type: 1, offset: 2 * page + 16, filesz: 300, memsz: 5_000 },
 ];
 
-/** Builds a program. Its code consists of `c`, its data of `d`, and its symbols after the loaded segments of `s`. */
+/** Builds a program whose code is filled with `c`, its data with `d`, and its symbols, which are not loaded, with `s`. */
 function program(headers: readonly Header[] = programHeaders, align = alignment): Buffer {
   const elf = Buffer.alloc(2 * page + 16 + 300 + 700);
   elf

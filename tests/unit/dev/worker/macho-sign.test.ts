@@ -16,6 +16,7 @@ interface Layout {
 function program({ firstSection = page, names = ['__TEXT', '__LINKEDIT'] }: Layout = {}): Buffer {
   const file = Buffer.alloc(end, 'c');
   file.fill(0, 0, page);
+  // The header has a magic number, the number of load commands and their size in bytes.
   file.writeUInt32LE(0xfe_ed_fa_cf, 0);
   const sizes = [152, 72];
   file.writeUInt32LE(2, 16);
@@ -26,6 +27,7 @@ function program({ firstSection = page, names = ['__TEXT', '__LINKEDIT'] }: Layo
       [0, linkEditStart],
       [linkEditStart, end - linkEditStart],
     ][index] as [number, number];
+    // A segment command has a type, a size, a name, an offset and a size in the file, and a number of sections.
     file.writeUInt32LE(0x19, at);
     file.writeUInt32LE(size, at + 4);
     file.write(names[index] ?? '', at + 8);
@@ -40,6 +42,7 @@ function program({ firstSection = page, names = ['__TEXT', '__LINKEDIT'] }: Layo
 
 test('appends a signature with the hash of each page, and a load command with its offset and size', () => {
   const signed = signAdHoc(program(), 'name');
+  // The command for the signature (type 0x1d) follows the header of 32 bytes and the segment commands of 224 bytes.
   const command = 32 + 224;
   const [type, size, start, length] = [0, 4, 8, 12].map(offset => signed.readUInt32LE(command + offset));
   expect([type, size, signed.readUInt32LE(16), signed.readUInt32LE(20)]).toEqual([0x1d, 16, 3, 240]);
@@ -49,6 +52,7 @@ test('appends a signature with the hash of each page, and a load command with it
   const linkEdit = 32 + 152;
   expect(signed.readBigUInt64LE(linkEdit + 48)).toBe(BigInt(signed.length - linkEditStart));
   expect(signed.readBigUInt64LE(linkEdit + 32)).toBe(0x4000n);
+  // The signature starts with a magic number, and contains a code directory with the hashes of the pages.
   expect(signature.readUInt32BE(0)).toBe(0xfa_de_0c_c0);
   const directory = signature.subarray(signature.readUInt32BE(16));
   expect([directory.readUInt32BE(0), directory.readUInt32BE(12)]).toEqual([0xfa_de_0c_02, 0x2_00_02]);
@@ -56,6 +60,7 @@ test('appends a signature with the hash of each page, and a load command with it
   const hashes = directory.readUInt32BE(16);
   const limit = directory.readUInt32BE(32);
   expect([limit, directory.readUInt32BE(28)]).toEqual([start, Math.ceil(limit / page)]);
+  // A hash has 32 bytes and the type 2, which is SHA-256. A page has 2 ** 12 bytes.
   expect([directory[36], directory[37], directory[39]]).toEqual([32, 2, 12]);
   for (let index = 0; index * page < limit; index += 1) {
     const bytes = signed.subarray(index * page, Math.min((index + 1) * page, limit));

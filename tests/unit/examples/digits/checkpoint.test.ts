@@ -120,7 +120,7 @@ describe('writeWhole', () => {
 });
 
 describe('pruneCheckpoints', () => {
-  test('keeps the newest checkpoints up to the given step and all later ones, and deletes partial files', async () => {
+  test('keeps the newest checkpoints up to the given step and all later checkpoints, and deletes partial files', async () => {
     const folder = await makeFolder();
     const names = [500, 1000, 999_999, 1_000_000, 2_000_000].map(
       step => `checkpoint-${`${step}`.padStart(6, '0')}.bin`,

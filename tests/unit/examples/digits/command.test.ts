@@ -81,7 +81,7 @@ describe('the digits command', () => {
     expect(printed.at(-1)).toBe(JSON.stringify(lines.at(-1)));
   });
 
-  test('stops with a checkpoint, and reaches the same weights when resumed from it', async () => {
+  test('stops with a checkpoint, and reaches the same weights when resumed from this checkpoint', async () => {
     const { output, argv } = await prepare();
     await runDigits(argv);
     const end = await readFile(join(output, 'checkpoint-000024.bin'));

@@ -13,6 +13,7 @@ import { makeConfig, makeDigits, SIDE, valueOf } from './builders.ts';
 
 const digits = makeDigits();
 const shape = { inputs: SIDE * SIDE, hidden: makeConfig().hidden, outputs: 10 };
+/** Three epochs of 8 steps. */
 const TOTAL_STEPS = 24;
 
 /** Trains with a clock that advances 100 ms at each reading. Aborts the training when it saves step `stopAfter`. */
@@ -89,7 +90,7 @@ describe('training', () => {
     },
   );
 
-  test('stops in the middle of an epoch when aborted from outside', async () => {
+  test('stops in the middle of an epoch when the caller aborts the training', async () => {
     const config = makeConfig({ epochs: 1, batchSize: 1 });
     const stop = new AbortController();
     let clockMs = 0;

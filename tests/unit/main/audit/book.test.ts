@@ -16,6 +16,7 @@ function makeRows(count: number): AuditRow[] {
   return rows;
 }
 
+// `lastSeq` is the highest row number that the database has issued.
 const trailOf = (rows: readonly AuditRow[], lastSeq = rows.at(-1)?.seq ?? 0): AuditTrail => ({
   list: ({ limit, offset }) => ({
     rows: rows.toReversed().slice(offset, offset + limit),
@@ -30,7 +31,7 @@ const trailOf = (rows: readonly AuditRow[], lastSeq = rows.at(-1)?.seq ?? 0): Au
 });
 const verify = (rows: readonly AuditRow[], lastSeq?: number, seal = testSeal) =>
   bookOf(trailOf(rows, lastSeq), seal).verify(wholeTrail);
-const codeOf: Readonly<Record<string, AuditFault>> = {
+const codeByProblem: Readonly<Record<string, AuditFault>> = {
   'the row was changed': 'row_changed',
   'the row is missing': 'row_missing',
   'the row was inserted': 'row_inserted',
@@ -39,7 +40,7 @@ const codeOf: Readonly<Record<string, AuditFault>> = {
 const invalidAt = (checked: number, seq: number, problem: string) => ({
   valid: false,
   checked,
-  first_bad: { seq, problem, code: codeOf[problem] },
+  first_bad: { seq, problem, code: codeByProblem[problem] },
   head: null,
   anchor: null,
 });
@@ -233,7 +234,7 @@ describe('comparing the trail with a witness', () => {
     });
   });
 
-  test('reports the first row that is missing or different', () => {
+  test('reports the first row of the witness that the trail lacks or that differs', () => {
     const restoredBackup = bookOf(trailOf(rows.slice(0, 4)), testSeal);
     expect(restoredBackup.compare(marks)).toMatchObject({
       checked: 4,
@@ -243,7 +244,7 @@ describe('comparing the trail with a witness', () => {
     expect(forged).toMatchObject({ checked: 0, first_bad: { seq: 2, code: 'head_rolled_back' } });
   });
 
-  test('skips rows that retention removed, and compares the last of them with the anchor', () => {
+  test('skips rows of the witness that retention removed, except the newest, which must match the anchor', () => {
     const anchor = { seq: 3, hash: rows[2]?.hash ?? '', at: 3_000, seal: '' };
     const trail = { ...trailOf(rows.slice(3)), anchor: () => anchor };
     expect(bookOf(trail, testSeal).compare(marks)).toEqual({ checked: 4, removed: 2, first_bad: null });

@@ -111,7 +111,7 @@ describe('head of the trail', () => {
     expect(await verify()).toMatchObject({ valid: true, checked: 4, head: { seq: 4 } });
   });
 
-  test('detects removed newest rows when the row counter was reset, too, before and after a restart', async () => {
+  test('detects removed newest rows even if the row counter was reset, before and after a restart', async () => {
     const [trail, file] = [openTrail(5), openFile()];
     const { verify, keeper, clock } = startKeeper(trail, file);
     trail.cut(4);
@@ -198,7 +198,7 @@ describe('head of the trail', () => {
     expect(await verify()).toMatchObject({ valid: true, checked: 6, head: { seq: 5 } });
   });
 
-  test('moves the head to a replaced trail after acceptTrail', async () => {
+  test('moves the head to the current trail when the replaced trail is accepted', async () => {
     const [trail, file] = [openTrail(5), openFile()];
     startKeeper(trail, file).keeper.stop();
     trail.cut(3);

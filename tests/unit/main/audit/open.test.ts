@@ -111,7 +111,7 @@ test('records a missing head once and starts a new head', async () => {
     first_bad: { seq: 3, code: 'head_lost' },
   });
   expect(fixture.logged).toEqual(['audit.head_lost']);
-  // The rows after the record verify on their own.
+  // A verification that starts after the audit.head_lost row succeeds.
   expect(await audit.book.verify({ from: 4, to: null })).toMatchObject({ valid: true });
 });
 
@@ -203,7 +203,7 @@ test.each<[string, RestoreRow]>([
   ['names no head', { head: null }],
   ['names an invalid head', { head: ['5'] }],
   ['is of another type', { type: 'queue.paused' }],
-])('reports a broken trail when its newest row %s', async (_case, row) => {
+])('reports a broken trail after a restore when the newest row %s', async (_case, row) => {
   const fixture = await openReplaced(row);
   const { text } = fixture.file;
   const audit = await fixture.open();

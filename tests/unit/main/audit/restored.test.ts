@@ -13,7 +13,7 @@ const head: SealedMark = { seq: 90, hash: 'of-ninety', at: 1_000, seal: 'valid' 
 const keeper = { head: () => head, matchesTrail: () => false, isSealed: () => true };
 const detailsWithHead = JSON.stringify({ head: { seq: 90, hash: 'of-ninety' } });
 
-/** Creates a restore row whose seal covers `before`, the previous hash. Null makes it the first row of the trail. */
+/** Creates a restore row whose seal covers `before`, the hash of the previous row. Null creates a first row. */
 function makeRestoreRow(before: string | null, details: string): AuditRow {
   const row = makeRow({ seq: 7, type: 'audit.restored', details });
   return { ...row, hash: testSeal(before, row) };
@@ -28,7 +28,7 @@ const trailOf = (rows: readonly AuditRow[], anchor: AuditMark | null = null): Au
 
 const isRecorded = (trail: AuditTrail): boolean => isReplacementRecorded(trail, testSeal, keeper);
 
-test('accepts a restore row after another row, after an anchor, and as the first row', () => {
+test('accepts a sealed restore row after another row, after an anchor, and as the first row', () => {
   const otherRow = makeRow({ seq: 6, hash: 'of-six' });
   expect(isRecorded(trailOf([otherRow, makeRestoreRow('of-six', detailsWithHead)]))).toBe(true);
   const anchor = { seq: 6, hash: 'of-anchor', at: 1_000 };
@@ -43,8 +43,11 @@ test.each(['null', '7', '{}', '{"head":null}', '{"head":{"seq":90}}', 'no JSON']
   },
 );
 
-test('rejects an empty trail, and describes a trail by its newest row and its head', () => {
+test('finds no restore row in an empty trail', () => {
   expect(isRecorded(trailOf([]))).toBe(false);
+});
+
+test('describes a trail by its newest row and its head', () => {
   expect(describeTrail(trailOf([]), null)).toEqual({ was: null, head: null });
   expect(describeTrail(trailOf([makeRow({ seq: 6, hash: 'of-six' })]), head)).toEqual({
     was: { seq: 6, hash: 'of-six' },

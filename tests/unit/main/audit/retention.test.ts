@@ -47,7 +47,7 @@ function openFixture(): Fixture {
 const storedSeqs = ({ store }: Fixture): readonly number[] =>
   store.audit.after(0, 9_999).map(({ seq }) => seq);
 
-describe('startRetention', () => {
+describe('retention of audit rows', () => {
   test('removes rows older than the retention period, leaves an anchor and records the count', async () => {
     const fixture = openFixture();
     await fixture.write(40, 3);
@@ -132,7 +132,7 @@ describe('startRetention', () => {
     expect(written.reduce((sum, { rows }) => sum + rows, 0)).toBe(count);
   });
 
-  test('stops at the first row that is too young, even if older rows follow it', async () => {
+  test('stops at the first row within the retention period, even if expired rows follow it', async () => {
     const fixture = openFixture();
     await fixture.write(40, 1);
     await fixture.write(1, 1);

@@ -33,8 +33,8 @@ describe('choose with one match', () => {
 describe('choose with no or several matches', () => {
   test.each([
     ['an unknown name', 'rig-3'],
-    ['the start of a name', 'rig-'],
-    ['the start of another name', 'rig'],
+    ['the start of several names', 'rig-'],
+    ['a shorter start of several names', 'rig'],
     ['fewer than four characters of an id', 'w_b'],
     ['an empty text', ''],
   ])('returns exit code 4 for %s', (_case, text) => {

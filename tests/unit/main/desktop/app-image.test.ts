@@ -15,8 +15,8 @@ beforeEach(() => {
 });
 afterEach(() => rmSync(folder, { recursive: true, force: true }));
 
-const file = (): string => join(folder, 'data/applications/trainyard.desktop');
-const icon = (): string => join(folder, 'data/icons/hicolor/256x256/apps/trainyard.png');
+const entryFile = (): string => join(folder, 'data/applications/trainyard.desktop');
+const iconFile = (): string => join(folder, 'data/icons/hicolor/256x256/apps/trainyard.png');
 const open = (appImage = '/home/ada/a b/Trainyard.AppImage') =>
   createAppsMenuEntry({
     dataHome: join(folder, 'data'),
@@ -30,17 +30,17 @@ test('adds the AppImage to the applications menu, and removes the entry again', 
   expect(entry.isOn()).toBe(false);
   expect(entry.set(true)).toBeNull();
   expect(entry.isOn()).toBe(true);
-  const text = readFileSync(file(), 'utf8');
+  const text = readFileSync(entryFile(), 'utf8');
   expect(text).toContain('\nExec="/home/ada/a b/Trainyard.AppImage" -- %u\n');
-  expect(text).toContain(`\nIcon=${icon()}\n`);
+  expect(text).toContain(`\nIcon=${iconFile()}\n`);
   expect(text).toContain('\nMimeType=x-scheme-handler/trainyard;\n');
   expect(text).toContain('\nActions=new-job;jobs;workers;\n');
   expect(text).toContain(
     '\n[Desktop Action jobs]\nName=Jobs\nExec="/home/ada/a b/Trainyard.AppImage" -- trainyard://open/jobs\n',
   );
-  expect(readFileSync(icon(), 'utf8')).toBe('icon');
+  expect(readFileSync(iconFile(), 'utf8')).toBe('icon');
   expect(entry.set(false)).toBeNull();
-  expect([existsSync(file()), existsSync(icon())]).toEqual([false, false]);
+  expect([existsSync(entryFile()), existsSync(iconFile())]).toEqual([false, false]);
   expect(entry.set(false)).toBeNull();
   expect(new Set(changes)).toEqual(new Set([join(folder, 'data/applications')]));
 });
@@ -51,18 +51,18 @@ test('updates the applications menu entry when the AppImage was moved or updated
   open();
   expect(changes).toEqual([]);
   expect(open('/opt/Trainyard-2.AppImage').isOn()).toBe(true);
-  expect(readFileSync(file(), 'utf8')).toContain('\nExec="/opt/Trainyard-2.AppImage" -- %u\n');
+  expect(readFileSync(entryFile(), 'utf8')).toContain('\nExec="/opt/Trainyard-2.AppImage" -- %u\n');
   expect(changes).toHaveLength(1);
 });
 
 test('does not change the applications menu entry of another installation', () => {
   mkdirSync(join(folder, 'data/applications'), { recursive: true });
-  writeFileSync(file(), '[Desktop Entry]\nName=Other\n');
+  writeFileSync(entryFile(), '[Desktop Entry]\nName=Other\n');
   const entry = open();
   expect(entry.isOn()).toBe(false);
   expect(entry.set(true)?.message).toMatch(/belongs to another installation/);
   expect(entry.set(false)).toBeNull();
-  expect(readFileSync(file(), 'utf8')).toBe('[Desktop Entry]\nName=Other\n');
+  expect(readFileSync(entryFile(), 'utf8')).toBe('[Desktop Entry]\nName=Other\n');
 });
 
 test('returns the error when the applications menu entry cannot be written', () => {

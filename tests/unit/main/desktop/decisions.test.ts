@@ -154,10 +154,10 @@ describe('staysAwake', () => {
     [1, true, { charging: false, level: 0.21 }, true],
     [1, true, low, false],
     [1, true, { charging: true, level: 0.1 }, true],
-    // The battery level may be outdated on mains power, so it is ignored.
+    // On mains power, the battery level is ignored, because it can be outdated.
     [1, false, low, true],
   ])(
-    'returns for %d running jobs, isOnBattery %s and battery %j: %s',
+    'decides for %d running jobs, isOnBattery %s and battery %j whether the computer stays awake: %s',
     (jobs, isOnBattery, battery, isAwake) => expect(staysAwake(jobs, { isOnBattery, battery })).toBe(isAwake),
   );
 });
@@ -200,7 +200,7 @@ describe('localAgent', () => {
     arch: 'x64',
   } as const;
 
-  test('returns the packaged worker program', () => {
+  test('returns the packaged worker program, and whether the package has a sample', () => {
     const agent = localAgent({ ...locations, isPackaged: true, env: { HOME: '/home/x' } });
     expect(agent).toEqual({
       command: ['/res/app.asar.unpacked/dist/agent/trainyard-worker-linux-x64'],

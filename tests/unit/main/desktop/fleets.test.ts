@@ -22,7 +22,7 @@ const noKeyring: Vault = {
   seal: () => Promise.reject(new Error('nothing to seal with')),
   unseal: () => Promise.reject(new Error('nothing to unseal with')),
 };
-// Stands for encryption in these tests.
+// The keyring of these tests reverses texts instead of encrypting them.
 const reverse = (text: string): string => text.split('').toReversed().join('');
 const keyring: Vault = {
   canSeal: async () => true,
@@ -188,7 +188,7 @@ async function startGateway(fleet: () => RemoteFleet | null, port = 0) {
 }
 
 describe('the gateway to a fleet', () => {
-  test("forwards calls with the token of the fleet, without the page's own headers", async () => {
+  test("forwards calls with the fleet's token, and without the page's cookies, origin and tokens", async () => {
     const orchestrator = await startFakeOrchestrator();
     const { gateway, callGateway } = await startGateway(() => orchestrator.fleet);
     const response = await callGateway('/api/queue/submit?x=1', {
@@ -289,7 +289,7 @@ describe('the gateway to a fleet', () => {
     expect(orchestrator.calls).toEqual([]);
   });
 
-  test('creates a new bearer at each start, and uses another port when its port is taken', async () => {
+  test('creates a new bearer token at each start, and uses another port when its port is taken', async () => {
     const first = await startGateway(() => null);
     const port = Number(new URL(first.gateway.origin).port);
     const second = await startGateway(() => null, port);

@@ -35,7 +35,7 @@ const jobEvent = (type: string, job: JobView | null, worker?: WorkerView): UiEve
     job,
     ...(worker === undefined ? {} : { worker }),
   });
-const running = (id: string, progress: object | null = null): JobView =>
+const runningJob = (id: string, progress: object | null = null): JobView =>
   jobView({ id, job_id: id, status: 'running', config_name: `config ${id}`, worker_id: 'w_one', progress });
 const queueEvent = (isPaused: boolean): UiEvent =>
   UiEvent.parse({
@@ -62,7 +62,7 @@ const queueEvent = (isPaused: boolean): UiEvent =>
 describe('a summary of the fleet', () => {
   const summary = summaryOf({
     workers: [workerView(), workerView({ id: workerId('w_two'), status: 'offline' })],
-    jobs: [running('j_1', { percent: 41.9 }), jobView({ id: 'j_9', job_id: 'j_9' })],
+    jobs: [runningJob('j_1', { percent: 41.9 }), jobView({ id: 'j_9', job_id: 'j_9' })],
     queue: null,
     mayPause: false,
   });
@@ -75,9 +75,13 @@ describe('a summary of the fleet', () => {
 
   test('applies events, and ignores a repeated event', () => {
     const events = [
-      jobEvent('job.running', running('j_2', { step: 30, total_steps: 40 })),
-      jobEvent('job.running', running('j_2', { step: 30, total_steps: 40 })),
-      jobEvent('job.completed', { ...running('j_1'), status: 'completed' }, workerView({ status: 'busy' })),
+      jobEvent('job.running', runningJob('j_2', { step: 30, total_steps: 40 })),
+      jobEvent('job.running', runningJob('j_2', { step: 30, total_steps: 40 })),
+      jobEvent(
+        'job.completed',
+        { ...runningJob('j_1'), status: 'completed' },
+        workerView({ status: 'busy' }),
+      ),
       jobEvent('job.deleted', null),
       queueEvent(true),
       UiEvent.parse({
@@ -116,7 +120,7 @@ describe('a summary of the fleet', () => {
       mayPause: false,
     });
     expect(attentionCount(before, now)).toBe(4);
-    // A worker that is offline for a week is probably retired, so it no longer counts.
+    // A worker that has been offline for a week no longer counts, because it is probably retired.
     expect(attentionCount(before, now + 8 * 86_400_000)).toBe(3);
     const after = [
       jobEvent('job.approved', jobView({ id: 'j_ask', job_id: 'j_ask', approval: 'given' })),
@@ -147,15 +151,16 @@ describe('a summary of the fleet', () => {
     const here = workerView({ id: workerId('w_one'), local: true });
     const progress = (jobs: readonly JobView[], worker = here): number =>
       progressOf(summaryOf({ workers: [worker], jobs, queue: null, mayPause: false }));
-    expect(progress([running('j_1', { percent: 41.9 })])).toBe(0.41);
-    expect(progress([running('j_1')])).toBe(2);
+    expect(progress([runningJob('j_1', { percent: 41.9 })])).toBe(0.41);
+    // Electron shows a value above 1 as unknown progress, and hides the bar for a negative value.
+    expect(progress([runningJob('j_1')])).toBe(2);
     expect(progress([])).toBe(-1);
-    expect(progress([running('j_1', { percent: 41.9 })], { ...here, local: false })).toBe(-1);
+    expect(progress([runningJob('j_1', { percent: 41.9 })], { ...here, local: false })).toBe(-1);
     expect(progress([jobView({ id: 'j_9', job_id: 'j_9', status: 'dispatched', worker_id: null })])).toBe(-1);
   });
 
   const percentAfter = (progress: object | null) => {
-    const event = jobEvent('job.progress', running('j_1', progress));
+    const event = jobEvent('job.progress', runningJob('j_1', progress));
     return applyEvent(emptySummary, event).live.get('j_1')?.percent;
   };
 
@@ -171,7 +176,7 @@ describe('a summary of the fleet', () => {
 
 describe('trayMenu and trayText', () => {
   const summary = [1, 2].reduce<Summary>(
-    (before, n) => applyEvent(before, jobEvent('job.running', running(`j_${n}`, { percent: n * 10 }))),
+    (before, n) => applyEvent(before, jobEvent('job.running', runningJob(`j_${n}`, { percent: n * 10 }))),
     { ...emptySummary, isPaused: false, mayPause: true },
   );
   const labels = (state: Parameters<typeof trayMenu>[0]): readonly (string | null)[] =>
@@ -209,11 +214,11 @@ describe('trayMenu and trayText', () => {
     expect(trayText({ fleet: 'Lab', summary: null }, en)).toBe('Lab: not reachable'));
 
   test('limits the number of tray menu entries and the length of their labels', () => {
-    const starts = Array.from({ length: 30 }, (_, n) => jobEvent('job.running', running(`j_${n}`)));
+    const starts = Array.from({ length: 30 }, (_, n) => jobEvent('job.running', runningJob(`j_${n}`)));
     const shownLabels = labels({ fleet: 'Lab', summary: starts.reduce(applyEvent, emptySummary) });
     expect(shownLabels).toHaveLength(14);
     expect(shownLabels).toContain('22 more…');
-    const jobWithLongName = { ...running('j_1'), config_name: `A&B ${'x'.repeat(300)}` };
+    const jobWithLongName = { ...runningJob('j_1'), config_name: `A&B ${'x'.repeat(300)}` };
     const [, label] = labels({
       fleet: 'Lab',
       summary: applyEvent(emptySummary, jobEvent('job.running', jobWithLongName)),
@@ -224,7 +229,7 @@ describe('trayMenu and trayText', () => {
 });
 
 describe('notices', () => {
-  const completedJob = { ...running('j_1'), status: 'completed' as const, worker_name: 'rig-1' };
+  const completedJob = { ...runningJob('j_1'), status: 'completed' as const, worker_name: 'rig-1' };
 
   test.each([
     ['job.completed', 'job_completed'],

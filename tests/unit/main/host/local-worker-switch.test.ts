@@ -1,4 +1,4 @@
-// Tests the switch alone, with fake local workers.
+// Tests the switch that turns the local worker on and off. The local workers are fakes.
 import { expect, test } from 'vitest';
 import { createLocalWorkerSwitch } from '../../../../main/host/local-worker-switch.ts';
 
@@ -35,7 +35,7 @@ function open() {
   };
 }
 
-test('changes its state from off to on, to leaving while a job runs, and back to off', async () => {
+test('reports the states off, on, leaving while a job runs, and off again', async () => {
   const localSwitch = open();
   expect(localSwitch.state()).toBe('off');
   await localSwitch.turn(null);

@@ -64,7 +64,7 @@ function open(script: string, overrides: Partial<LocalWorkerDeps> = {}) {
     entries,
     nthEntry: (event: string, n = 1) =>
       notices.waitFor(`entry ${n} of ${event}`, () => entries(event)[n - 1]),
-    // Ends the current delay and returns its length.
+    // Ends the current delay and returns its length in ms.
     skipDelay: async () => {
       const timer = await notices.waitFor('a delay', () => timers[0]);
       timer.run();

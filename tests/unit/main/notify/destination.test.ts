@@ -117,11 +117,14 @@ describe('findDestination', () => {
     ['http://127.0.0.1:9/', '127.0.0.1'],
     ['http://[::1]:9/', '::1'],
     ['http://Receiver.lan/', 'receiver.lan'],
-  ])('accepts %s when the host %s is allowed', async (url, allowedHost) => {
-    expect(await findDestination(toUrl(url), [allowedHost], resolverOf('10.0.0.1'))).toMatchObject({
-      kind: 'found',
-    });
-  });
+  ])(
+    'accepts the private or unencrypted destination %s when the host %s is allowed',
+    async (url, allowedHost) => {
+      expect(await findDestination(toUrl(url), [allowedHost], resolverOf('10.0.0.1'))).toMatchObject({
+        kind: 'found',
+      });
+    },
+  );
 
   test('returns unknown for a host name that cannot be resolved', async () => {
     const destination = await findDestination(toUrl('https://a.example/'), [], () =>

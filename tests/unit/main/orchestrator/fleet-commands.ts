@@ -1,4 +1,4 @@
-// fast-check commands for every call that users and workers can send to a fleet, valid or not.
+// Random commands for the model-based test of a fleet: every call that users and workers can send, valid or not.
 import fc from 'fast-check';
 import type { JobId } from '../../../../protocol/ids.ts';
 import { finalStatuses, isWaiting, type JobDetail } from '../../../../protocol/job.ts';
@@ -11,11 +11,12 @@ export interface FleetModel {
   jobs: number;
   isPaused: boolean;
   readonly limits: { max_concurrent: number | null; user_max_concurrent: number | null };
-  // Idempotency keys with the first response to each.
+  // The first job and its request fingerprint, by idempotency key.
   readonly keyed: Map<string, { readonly job: JobId; readonly fingerprint: string }>;
   readonly deletedJobs: Set<JobId>;
-  readonly draining: Set<number>;
-  readonly deleted: Set<number>;
+  // Indexes into `RealFleet.workers`.
+  readonly drainingWorkers: Set<number>;
+  readonly deletedWorkers: Set<number>;
   // Tokens that must be rejected.
   readonly revokedTokens: string[];
   isDiskFull: boolean;
@@ -34,7 +35,7 @@ export interface RealFleet {
 type Command = fc.AsyncCommand<FleetModel, RealFleet>;
 type Run = (model: FleetModel, real: RealFleet) => Promise<void>;
 
-// `run` throws on an unexpected result. Any command may fail while the disk is full.
+// Creates a command that calls `run` and then checks the invariants. `run` throws on an unexpected result.
 function command(name: string, run: Run, check: (model: FleetModel) => boolean = () => true): Command {
   return {
     check,
@@ -42,6 +43,7 @@ function command(name: string, run: Run, check: (model: FleetModel) => boolean =
       try {
         await run(model, real);
       } catch (cause) {
+        // While the disk is full, any command can fail with a StorageError.
         if (!model.isDiskFull || !(cause instanceof Error) || cause.name !== 'StorageError') throw cause;
       }
       await real.fleet.clock.settle();
@@ -53,7 +55,7 @@ function command(name: string, run: Run, check: (model: FleetModel) => boolean =
 
 const workerIndex = fc.nat({ max: 2 });
 const anyJobIndex = fc.nat({ max: 7 });
-// Returns a job, or null when no job exists yet.
+// Returns a job for any index, or null when no job exists yet.
 const jobAt = ({ jobs }: RealFleet, index: number): JobId | null =>
   jobs[index % Math.max(1, jobs.length)] ?? null;
 const nameJob = (index: number | null): string => (index === null ? 'no job' : `job ${index}`);
@@ -75,7 +77,7 @@ const workerCommand = (
   command(
     `${name} of worker ${index}`,
     (model, real) => run(workerAt(real, index), model, real),
-    ({ deleted }) => !deleted.has(index),
+    ({ deletedWorkers }) => !deletedWorkers.has(index),
   );
 
 const submits = fc
@@ -257,17 +259,17 @@ const releases = anyJobIndex.map(index =>
 const drains = fc
   .record({ index: workerIndex, deadlineMs: fc.constantFrom(undefined, 0, 20_000) })
   .map(({ index, deadlineMs }) =>
-    workerCommand(index, `drain within ${deadlineMs ?? 'any time'}`, async (rig, model, { fleet }) => {
+    workerCommand(index, `drain with the deadline ${deadlineMs ?? 'none'}`, async (rig, model, { fleet }) => {
       const { drain } = await fleet.drain(rig, deadlineMs === undefined ? {} : { deadlineMs });
       expectThat(drain !== null, `${rig.id} was drained, but has no drain`);
-      model.draining.add(index);
+      model.drainingWorkers.add(index);
     }),
   );
 
 const undrains = workerIndex.map(index =>
   workerCommand(index, 'undrain', async (rig, model, { fleet }) => {
     await fleet.undrain(rig);
-    model.draining.delete(index);
+    model.drainingWorkers.delete(index);
   }),
 );
 
@@ -278,7 +280,7 @@ const rotations = fc
       const hasJob = fleet.store.liveJobOf(rig.id) !== null;
       const issued = await fleet.orchestrator.workers.rotateToken(rig.id, mode, ada);
       if (!issued.ok) throw new Error(`the rotation of ${rig.id} was refused`);
-      // The agent keeps its token while its job runs. A second rotation then drops the pending token.
+      // With after_job, the agent keeps its token while its job runs. A second rotation then drops the pending token.
       if (mode === 'after_job' && hasJob) return;
       model.revokedTokens.push(tokens[index] ?? '');
       tokens[index] = issued.value.token;
@@ -288,11 +290,11 @@ const rotations = fc
 const deletions = workerIndex.map(index =>
   workerCommand(index, 'deletion', async (rig, model, { fleet, tokens }) => {
     const { status } = rig.view();
-    const isHeld = fleet.store.liveJobOf(rig.id) !== null;
+    const hasJob = fleet.store.liveJobOf(rig.id) !== null;
     const { ok } = await fleet.orchestrator.workers.remove(rig.id, ada);
-    expectThat(!ok || (status === 'offline' && !isHeld), `${rig.id} was deleted while it was ${status}`);
+    expectThat(!ok || (status === 'offline' && !hasJob), `${rig.id} was deleted while it was ${status}`);
     if (!ok) return;
-    model.deleted.add(index);
+    model.deletedWorkers.add(index);
     model.revokedTokens.push(tokens[index] ?? '');
   }),
 );
@@ -307,7 +309,7 @@ const registrations = fc
         ...(restarts && { startId: `start-${real.fleet.writes}` }),
       });
       expectThat(
-        (rig.view().drain !== null) === model.draining.has(index),
+        (rig.view().drain !== null) === model.drainingWorkers.has(index),
         `a registration of ${rig.id} changes its drain`,
       );
     }),
@@ -328,7 +330,7 @@ const streamBreaks = workerIndex.map(index =>
   }),
 );
 
-// The job of the newest offer, even if it has ended.
+// Returns the job of the newest offer to the worker, even if the job has ended.
 const lastOfferedTo = (rig: FleetWorker): JobId | null => rig.commandsOf('job_submit').at(-1)?.job_id ?? null;
 
 const heartbeats = fc
@@ -344,7 +346,7 @@ const heartbeats = fc
     ),
   );
 
-// The call counts as contact, so the worker may be online again and get the pending job.
+// A refused report still counts as contact: the worker can become online, and the fleet can dispatch the job to it.
 const isUnchangedOrDispatched = (before: string, after: string): boolean =>
   after === before || (before === 'pending' && after === 'dispatched');
 
@@ -371,7 +373,7 @@ const reports = fc
     }),
   );
 
-// A worker starts or ends the job that was dispatched to it.
+// A worker starts or ends its dispatched job.
 const jobRuns = fc
   .record({
     index: workerIndex,
@@ -420,7 +422,7 @@ const disconnects = workerIndex.map(index =>
   workerCommand(index, 'disconnect', async rig => void (await rig.disconnect())),
 );
 
-// With a heartbeat timeout of 40 s, these steps reach the repetition of an offer, its withdrawal, silence and takeover.
+// Time steps in ms. The heartbeat timeout is 40 s, so the steps cover repeated and withdrawn offers, silence, and takeover.
 const timeSteps = fc
   .constantFrom(200, 5_000, 16_000, 42_000, 65_000)
   .map(ms => command(`${ms / 1000} s`, async (_model, { fleet }) => fleet.clock.advance(ms)));
@@ -439,6 +441,7 @@ const diskChanges = fc.boolean().map(isFull =>
   }),
 );
 
+/** Returns whether the fleet accepts the worker token. */
 export const isKnown = ({ fleet }: RealFleet, token: string): boolean =>
   fleet.orchestrator.workers.byTokenHash(hashOf(token)) !== null;
 

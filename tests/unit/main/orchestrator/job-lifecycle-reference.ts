@@ -1,4 +1,4 @@
-// A minimal model of docs/internals/semantics.md, section 2. Tests compare `advance` with it.
+// A minimal model of the job lifecycle in docs/internals/semantics.md, section 2. Tests compare `advance` with this model.
 import type { JobEvent } from '../../../../main/orchestrator/rules/job-lifecycle.ts';
 import type { FailureCause, JobStatus } from '../../../../protocol/job.ts';
 
@@ -13,12 +13,12 @@ export interface ReferenceJob {
   readonly retriesUsed: number;
   // True if the end of the newest attempt used a retry.
   readonly charged: boolean;
-  // True if the newest attempt has ended, but its worker may still resume the attempt.
+  // True if the newest attempt has ended, but its worker can still resume the attempt.
   readonly resumable: boolean;
   readonly backoffMs: number;
-  // Why a cancelling job is stopped.
+  // Why a cancelling job is stopped. `node` means that another worker of the attempt failed, was lost or left.
   readonly stopReason: 'cancel' | 'timeout' | 'drain' | 'node' | null;
-  // The failure of another worker of the attempt, if this failure is why the attempt is stopped.
+  // With the stop reason `node`: the cause of that worker's failure, or null if the worker did not fail.
   readonly nodeCause: FailureCause | null;
 }
 

@@ -1,4 +1,4 @@
-/** Tests that rows are validated a few at a time, so that other code can run in between. */
+/** Tests that rows are validated a few at a time, so that other code can run between two batches. */
 import { expect, test } from 'vitest';
 import { z } from 'zod';
 import { checkedRows } from '../../../../renderer/api/read-fleet.ts';

@@ -74,7 +74,7 @@ test('stores the earlier losses with their times, and skips buckets without a va
   ]);
 });
 
-test('requests the losses of each attempt once, however many callers watch it', async () => {
+test('requests the losses of each attempt once, however many callers watch the attempt', async () => {
   earlier.register(idOf(1), 1)();
   earlier.register(idOf(1), 1);
   earlier.register(idOf(1), 1);

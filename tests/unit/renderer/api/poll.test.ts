@@ -50,7 +50,7 @@ test('polls within two seconds after the user made a change in this tab', async 
   expect(names()).toEqual(['renamed']);
 });
 
-test('pauses polling while the page is hidden and polls immediately when it is shown', async () => {
+test('pauses polling while the page is hidden, and polls immediately when the page is shown', async () => {
   const { server, page } = startPolling();
   page.visibilityState = 'hidden';
   await vi.advanceTimersByTimeAsync(60_000);

@@ -76,7 +76,7 @@ test('reads a large fleet page by page with pauses, and starts over after the la
   stop();
 });
 
-test('starts a new round directly after the current one when an event arrived', async () => {
+test('starts a new round directly after the current round when an event arrived', async () => {
   const { requests, emitEvent, stop } = startRefreshing(600);
   await advance(350);
   emitEvent();

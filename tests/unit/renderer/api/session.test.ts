@@ -19,7 +19,7 @@ const pathsFor = (...held: readonly Permission[]): readonly string[] =>
   pagesFor(mayWith(...held)).map(({ path }) => path);
 
 describe('createMay', () => {
-  test('allows with each single permission exactly the calls that need it and the open calls', () => {
+  test('allows with each single permission exactly the calls that need this permission, and the open calls', () => {
     for (const held of permissions) {
       const allowed = everyCall.filter(row => mayWith(held)(row)).map(({ authority }) => authority);
       expect([held, new Set(allowed)]).toEqual([held, new Set([held.replace(/\.own$/, ''), 'open'])]);
@@ -52,7 +52,7 @@ test.each<readonly [readonly Permission[], readonly Permission[]]>([
   },
 );
 
-describe('pages of the panel', () => {
+describe('the navigation of the panel', () => {
   const pagesOfEveryone = ['/settings', '/help'];
 
   test.each<readonly [readonly Permission[], readonly string[]]>([
@@ -65,7 +65,7 @@ describe('pages of the panel', () => {
     [['admin.pools'], ['/pools']],
     [['admin.tokens'], []],
     [[], []],
-  ])('for a user with the permissions %j are %j, Settings and Help', (held, paths) => {
+  ])('shows a user with the permissions %j the pages %j, Settings and Help', (held, paths) => {
     expect(pathsFor(...held)).toEqual([...paths, ...pagesOfEveryone]);
   });
 });
@@ -77,7 +77,7 @@ describe('job actions', () => {
     offeredActions({ status: 'pending', approval: 'wanted' }, held);
   const requestActions = ['save', 'sample'];
 
-  test('are offered only when the user may make their calls', () => {
+  test('are offered only when the user has the permissions for their API calls', () => {
     expect(offeredForPending(...permissions)).toEqual(
       jobActions.filter(act => !requestActions.includes(act)),
     );
@@ -86,7 +86,7 @@ describe('job actions', () => {
     expect(offeredForPending('queue.view')).toEqual([]);
   });
 
-  test('include save and sample only when the job supports them and the user may cancel it', () => {
+  test('include save and sample only when the job supports these actions and the user may cancel the job', () => {
     const running = { status: 'running', requests: ['save', 'sample'] } as const;
     const offeredRequests = (job: Parameters<typeof jobView>[0], ...held: readonly Permission[]) =>
       offeredActions(job, held).filter(act => requestActions.includes(act));
@@ -97,7 +97,7 @@ describe('job actions', () => {
     expect(offeredRequests({ status: 'running', requests: ['save'] }, 'queue.view')).toEqual([]);
   });
 
-  test('have a button only when trainer, job state and permissions of the user allow them', () => {
+  test("have a button only when the trainer, the job state and the user's permissions allow the action", () => {
     const buttons = (job: Parameters<typeof jobView>[0], ...held: readonly Permission[]) =>
       buttonsFor(jobView(job), mayWith(...held));
     const all = ['queue.view', 'queue.submit', 'queue.cancel'] as const;
@@ -127,7 +127,7 @@ describe('job actions', () => {
     ]);
   });
 
-  test('have no column when the user may act on no job', () => {
+  test('have no column in the job list when the user may act on no job', () => {
     expect(mayActOnJobs(mayWith('queue.view'))).toBe(false);
     expect(mayActOnJobs(mayWith('queue.view', 'queue.manage'))).toBe(true);
     expect(mayWith('queue.manage')(queueApi.list)).toBe(false);

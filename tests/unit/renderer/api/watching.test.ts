@@ -1,4 +1,4 @@
-/** Tests that the watching client reports refusals caused by a changed session, and successful writes. */
+/** Tests that the client of the panel reports successful writes, and refusals that a changed session can explain. */
 import { expect, test, vi } from 'vitest';
 import { workersApi } from '../../../../protocol/admin-api.ts';
 import type { CallFailure, Client } from '../../../../protocol/client.ts';
@@ -26,7 +26,7 @@ test.each([
   [problem(403, 'cross_site'), 0],
   [problem(409, 'job_final'), 0],
   [{ kind: 'unreachable', cause: null } as const, 0],
-])('passes the failure %j to onRefused %d times', async (failure, times) => {
+])('calls onRefused for the failure %j this many times: %d', async (failure, times) => {
   const { watching, onRefused, onDone } = createFixture(failure);
   await watching.call(queueApi.pause);
   expect(onRefused).toHaveBeenCalledTimes(times);

@@ -2,7 +2,7 @@
 import { expect, test } from 'vitest';
 import { loadPart, mayReload, PartUnavailable } from '../../../../renderer/app/part.ts';
 
-test('returns a part of the panel when it has loaded', async () => {
+test('resolves with a part of the panel after the part has loaded', async () => {
   expect(await loadPart(() => Promise.resolve('page'))).toBe('page');
 });
 

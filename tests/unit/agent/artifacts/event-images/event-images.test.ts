@@ -61,7 +61,7 @@ interface EventImagesFixture {
   contentOf(key: string): Uint8Array;
 }
 
-/** Opens the images of a new attempt. With `earlier`, a restarted worker continues that attempt. */
+/** Opens the event images of a new attempt. With `earlier`, continues this attempt like a restarted worker. */
 async function open(earlier?: Pick<EventImagesFixture, 'outputDir' | 'folder'>): Promise<EventImagesFixture> {
   const { outputDir, folder } = earlier ?? {
     outputDir: tempFolder(),
@@ -197,7 +197,7 @@ describe('image extraction', () => {
     );
   });
 
-  it('writes an image of 16 MiB, and skips and reports a larger one', async () => {
+  it('writes an image of 16 MiB, and skips and reports a larger image', async () => {
     const { write, keys, flaws } = await open();
     write(
       eventsName,
@@ -287,7 +287,7 @@ describe('keys of images', () => {
       expect(checkpointOf(key)).toBeNull();
       expect(readPosition(key).at).toEqual({ unit: 'step', count: 1 });
     }
-    // Some file systems ignore case or normalize Unicode, so the keys must differ after both.
+    // Some file systems ignore case or normalize Unicode, so the keys must also differ in lower case and normalized.
     expect(new Set(imageKeys.map(key => key.normalize('NFD').toLowerCase())).size).toBe(tags.length);
     expect(readdirSync(root)).toEqual(['tensorboard-images']);
   });
@@ -441,7 +441,7 @@ describe('selection of images', () => {
     expect(stepsIn(images)).toEqual([...range(500 - limits.perRead, 500), 3]);
   });
 
-  it('selects the first 200 steps of a tag, then only steps at least 2 % beyond the previous one', () => {
+  it('selects the first 200 steps of a tag, then only steps at least 2 % beyond the previous selected step', () => {
     const selection = createSelection([]);
     const selected = range(1, 3_001).flatMap(step => stepsIn(selection.choose([candidate(step)]).images));
     expect(selected.slice(0, limits.steps)).toEqual(range(1, 201));
@@ -458,7 +458,7 @@ describe('selection of images', () => {
     ]);
   });
 
-  it('selects no image of a step before the newest one of its tag', () => {
+  it('selects only images of later steps than the newest selected image of their tag', () => {
     const selection = createSelection([]);
     expect(
       stepsIn(selection.choose([candidate(10), candidate(5), candidate(10), candidate(11)]).images),

@@ -1,4 +1,4 @@
-/** Tests how the agent reads the metrics files of a trainer, including damaged ones. */
+/** Tests how the agent reads the metrics files of a trainer, including damaged files. */
 import { execFileSync } from 'node:child_process';
 import { appendFileSync, mkdirSync, mkdtempSync, symlinkSync, truncateSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -148,7 +148,7 @@ describe('event files', () => {
     ]);
   });
 
-  it('skips event files of an earlier attempt, and reads new ones', async () => {
+  it('skips event files of an earlier attempt, and reads new event files', async () => {
     const { files, write, steps } = createFixture();
     const old = write(`old/${eventsName}`, scalar(1, 'loss', 1));
     await files.skipEarlier();
@@ -235,7 +235,7 @@ describe('trainer_state.json', () => {
   const state = (...steps: readonly number[]): string =>
     JSON.stringify({ log_history: steps.map(step => ({ step, epoch: step / 10, loss: 1 / step })) });
 
-  it('reads a complete trainer_state.json, and only new steps of later ones', async () => {
+  it('reads a complete trainer_state.json, and only the new steps of later trainer_state.json files', async () => {
     const { write, late } = createFixture();
     const whole = state(10, 20);
     write('checkpoint-20/trainer_state.json', whole.slice(0, -10));

@@ -80,7 +80,7 @@ describe('texts about launches', () => {
     machines: ['node1', 'node2'],
   });
 
-  test('shows why a launch waits, and when it may start', () => {
+  test('shows why a launch waits, and its expected start', () => {
     expect(launchDetail(waiting)).toBe('Resources (resources), expected start 2026-01-02T14:20:00.000Z');
     expect([waiting, ended].map(launchStatus)).toEqual(['waiting', 'never joined']);
   });

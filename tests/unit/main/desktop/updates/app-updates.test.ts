@@ -9,7 +9,7 @@ import {
 const next: NewVersion = { version: '2.0.0', notes: 'Faster uploads' };
 const day = 24 * 3_600_000;
 
-interface Fixture {
+interface FixtureOptions {
   readonly check?: () => Promise<NewVersion | null>;
   readonly download?: Updater['download'];
   readonly checkWritable?: () => void;
@@ -26,7 +26,7 @@ function createFixture({
   checkWritable = () => {},
   jobs = 0,
   choice = 'cancel',
-}: Fixture = {}) {
+}: FixtureOptions = {}) {
   const record = { installs: 0, asked: [] as number[], announced: [] as string[] };
   const timers = new Map<() => void, number>();
   let now = 1_000;
@@ -53,13 +53,13 @@ function createFixture({
     ...updates,
     record,
     settle,
-    async step(...steps: readonly ('check' | 'download' | 'install')[]) {
+    async runSteps(...steps: readonly ('check' | 'download' | 'install')[]) {
       for (const step of steps) {
         updates.start(step);
         await settle();
       }
     },
-    async pass(ms: number) {
+    async advance(ms: number) {
       now += ms;
       for (const [run, at] of timers) {
         if (at > now) continue;
@@ -85,24 +85,24 @@ describe('updates of the app', () => {
         return null;
       },
     });
-    await fixture.pass(9_000);
+    await fixture.advance(9_000);
     expect(checks).toBe(0);
-    await fixture.pass(1_000);
+    await fixture.advance(1_000);
     expect(fixture.view()).toEqual({ state: 'current', checked_at: 11_000 });
-    await fixture.pass(day);
+    await fixture.advance(day);
     expect(checks).toBe(2);
   });
 
   it('announces a new version found by a scheduled check, and downloads nothing', async () => {
     const fixture = createFixture({ download: () => Promise.reject(new Error('unexpected download')) });
-    await fixture.pass(10_000);
+    await fixture.advance(10_000);
     expect(fixture.view()).toEqual({ state: 'available', ...next });
     expect(fixture.record.announced).toEqual(['2.0.0']);
   });
 
   it('does not announce a version when the user started the check', async () => {
     const fixture = createFixture();
-    await fixture.step('check');
+    await fixture.runSteps('check');
     expect(fixture.record.announced).toEqual([]);
   });
 
@@ -114,13 +114,13 @@ describe('updates of the app', () => {
         await new Promise<void>(resolve => (finish = resolve));
       },
     });
-    await fixture.step('check', 'download');
+    await fixture.runSteps('check', 'download');
     expect(fixture.view()).toEqual({ state: 'downloading', ...next, bytes: 3, total_bytes: 10 });
     finish();
     await fixture.settle();
     expect(fixture.view()).toEqual({ state: 'ready', ...next, waits_for_jobs: false });
     expect(fixture.record.installs).toBe(0);
-    await fixture.step('install');
+    await fixture.runSteps('install');
     expect(fixture.record).toEqual({ installs: 1, asked: [], announced: [] });
   });
 
@@ -131,14 +131,14 @@ describe('updates of the app', () => {
     'asks before a restart while jobs run, and after the answer %j installs %i times',
     async (choice, installs) => {
       const fixture = createFixture({ jobs: 2, choice });
-      await fixture.step('check', 'download', 'install');
+      await fixture.runSteps('check', 'download', 'install');
       expect(fixture.record).toMatchObject({ asked: [2], installs });
     },
   );
 
   it('restarts after the last job when the user chose to wait for jobs', async () => {
     const fixture = createFixture({ jobs: 1, choice: 'after_jobs' });
-    await fixture.step('check', 'download', 'install');
+    await fixture.runSteps('check', 'download', 'install');
     fixture.noteJobs();
     expect(fixture.view()).toMatchObject({ state: 'ready', waits_for_jobs: true });
     expect(fixture.record.installs).toBe(0);
@@ -148,16 +148,16 @@ describe('updates of the app', () => {
 
   it('does not restart when jobs end unless the user requested a restart', async () => {
     const fixture = createFixture({ jobs: 1 });
-    await fixture.step('check', 'download');
+    await fixture.runSteps('check', 'download');
     await fixture.endJobs();
     expect(fixture.record.installs).toBe(0);
   });
 
   it('ignores update steps that are not possible in the current state', async () => {
     const fixture = createFixture();
-    await fixture.step('download', 'install');
+    await fixture.runSteps('download', 'install');
     expect(fixture.view()).toEqual({ state: 'current', checked_at: null });
-    await fixture.step('check', 'download', 'check');
+    await fixture.runSteps('check', 'download', 'check');
     expect(fixture.view()).toMatchObject({ state: 'ready' });
   });
 
@@ -171,11 +171,11 @@ describe('updates of the app', () => {
     'reports a failed download with its cause, and installs nothing: %s',
     async (cause, problem) => {
       const fixture = createFixture({ download: () => Promise.reject(cause) });
-      await fixture.step('check', 'download', 'install');
+      await fixture.runSteps('check', 'download', 'install');
       const detail = cause.message.split('\n')[0];
       expect(fixture.view()).toEqual({ state: 'failed', step: 'download', problem, detail });
       expect(fixture.record.installs).toBe(0);
-      await fixture.step('check');
+      await fixture.runSteps('check');
       expect(fixture.view()).toMatchObject({ state: 'available' });
     },
   );
@@ -183,16 +183,16 @@ describe('updates of the app', () => {
   it('reports a missing feed file for this system when the user starts a check', async () => {
     const cause = codedError('ERR_UPDATER_CHANNEL_FILE_NOT_FOUND', 'Cannot find latest-linux.yml');
     const fixture = createFixture({ check: () => Promise.reject(cause) });
-    await fixture.step('check');
+    await fixture.runSteps('check');
     expect(fixture.view()).toMatchObject({ state: 'failed', step: 'check', problem: 'no_feed_file' });
   });
 
   it('hides the failure of a scheduled check, and checks again the next day', async () => {
     const results = [() => Promise.reject(new Error('net::ERR_INTERNET_DISCONNECTED')), async () => next];
     const fixture = createFixture({ check: () => results.shift()?.() ?? Promise.resolve(null) });
-    await fixture.pass(10_000);
+    await fixture.advance(10_000);
     expect(fixture.view()).toEqual({ state: 'current', checked_at: null });
-    await fixture.pass(day);
+    await fixture.advance(day);
     expect(fixture.view()).toMatchObject({ state: 'available' });
   });
 
@@ -202,7 +202,7 @@ describe('updates of the app', () => {
         throw codedError('EACCES', "EACCES: permission denied, access '/opt'");
       },
     });
-    await fixture.step('check', 'download', 'install');
+    await fixture.runSteps('check', 'download', 'install');
     expect(fixture.view()).toMatchObject({ state: 'failed', step: 'install', problem: 'not_writable' });
     expect(fixture.record.installs).toBe(0);
   });
@@ -210,7 +210,7 @@ describe('updates of the app', () => {
   it('does not check for updates after stop', async () => {
     const fixture = createFixture();
     fixture.stop();
-    await fixture.pass(2 * day);
+    await fixture.advance(2 * day);
     expect(fixture.view()).toEqual({ state: 'current', checked_at: null });
   });
 });

@@ -56,7 +56,7 @@ function runBatch(start: string, srun: string, nodes = 1) {
   };
 }
 
-// The canary is a second job step, which Slurm ends before it takes the machine away.
+// The batch script starts a second job step, the canary. Slurm ends the canary before it takes the machine away.
 const runningCanary = 'echo up; exec sleep 60';
 
 it.each(['SIGTERM', 'SIGUSR1'] as const)(
@@ -70,13 +70,13 @@ it.each(['SIGTERM', 'SIGUSR1'] as const)(
   },
 );
 
-it('sends the worker a notice when the canary ends', async () => {
+it('sends the worker a notice when the canary job step ends', async () => {
   const batch = runBatch(worker, 'echo up; exec sleep 0.5');
   expect(await batch.exited).toBe(5);
   expect(batch.output()).toMatch(/notice/);
 });
 
-it('sends the worker no notice when the canary cannot start', async () => {
+it('sends the worker no notice when the canary job step cannot start', async () => {
   const batch = runBatch('echo started; sleep 1; exit 4', 'echo "unrecognized option --overlap" >&2; exit 1');
   expect(await batch.exited).toBe(4);
 });

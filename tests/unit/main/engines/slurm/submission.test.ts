@@ -88,7 +88,7 @@ it.each([
 it.each([
   ['no answer in time', { code: null, timedOut: true }, /did not answer in time/],
   ['a signal', { code: 137 }, /exit code 137/],
-  // The message is not specified.
+  // Any message is allowed.
   ['success without a job id', { stdout: 'hello\n' }, /./],
   [
     'a connection that broke',

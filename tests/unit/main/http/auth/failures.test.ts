@@ -1,4 +1,4 @@
-// See docs/internals/faults.md, S13.
+// Tests the limit on failed authentications of each address. See docs/internals/faults.md, S13.
 import { expect, test } from 'vitest';
 import { createFailureLimit, type FailureVerdict } from '../../../../../main/http/auth/failures.ts';
 
@@ -18,12 +18,12 @@ function openLimit() {
   };
 }
 
-test('counts a burst of 60 failures, reports the start of the limit once, and limits later failures', () => {
+test('counts a burst of 60 failed authentications, reports the start of the limit once, and limits later ones', () => {
   const { fail } = openLimit();
   expect(fail('10.0.0.1', 2_000)).toEqual({ count: 60, begin: 1, limited: 1_939 });
 });
 
-test('counts one failure per second after the burst, and at most one burst after a quiet hour', () => {
+test('counts one failed authentication per second after the burst, and at most one burst after a quiet hour', () => {
   const { fail, wait } = openLimit();
   fail('10.0.0.1', 100);
   wait(3_000);
@@ -32,7 +32,7 @@ test('counts one failure per second after the burst, and at most one burst after
   expect(fail('10.0.0.1', 61)).toEqual({ count: 60, begin: 1, limited: 0 });
 });
 
-test('reports the start of the limit again when an address still fails after ten minutes', () => {
+test('reports the start of the limit again when an address still fails to authenticate after ten minutes', () => {
   const { fail, wait } = openLimit();
   fail('10.0.0.1', 61);
   wait(599_000);
@@ -65,7 +65,7 @@ test.each([
   expect(fail(second)).toEqual({ count: 0, begin: 0, limited: 1 });
 });
 
-test('forgets the address with the oldest last failure beyond 10,000 addresses', () => {
+test('forgets the address whose last failed authentication is the oldest beyond 10,000 addresses', () => {
   const { fail } = openLimit();
   fail('10.0.0.1', 61);
   fail('10.0.0.2', 61);

@@ -1,4 +1,4 @@
-// Callers reject a repeated header that may occur only once, so all values are returned.
+// `headerValues` returns all values, so that callers can reject a repeated header that must occur only once.
 import { expect, test } from 'vitest';
 import { maxHeaderCount, headerValues } from '../../../../../main/http/auth/sender.ts';
 

@@ -37,7 +37,13 @@ test.each<Case>([
   ['an invalid origin', { origin: '%%' }, true, false, false],
   ['the site cross-site', { site: 'cross-site' }, true, false, false],
   ['the site same-site, which may be another port', { site: 'same-site' }, true, false, false],
-  ['our origin with the site cross-site', { origin: ownOrigin, site: 'cross-site' }, true, false, false],
+  [
+    'the origin of this address with the site cross-site',
+    { origin: ownOrigin, site: 'cross-site' },
+    true,
+    false,
+    false,
+  ],
   [
     'another origin with the site same-origin',
     { origin: 'https://evil.example', site: 'same-origin' },

@@ -21,7 +21,7 @@ const operations = Object.entries(asNode(document['paths'])).flatMap(([path, ver
 // A description starts with a character that is not a space, and ends with a period.
 const isSentence = (value: unknown): boolean => typeof value === 'string' && /^\S.*\.$/s.test(value);
 
-// A schema may get its description from the schema that it refers to, or from one of its alternatives.
+// A schema can get its description from a referenced schema, or from one of its alternatives.
 function isDescribed(schema: Node): boolean {
   const { $ref: reference } = schema;
   if (isSentence(schema['description'])) return true;

@@ -231,7 +231,7 @@ describe('joinScript', () => {
   ];
   const script = joinScript(version, programs, { url: 'https://yard:8001', pin: 'sha256:Ab+/=' });
 
-  test('adds the URL and the pin of the server, and reads the token from the environment', () => {
+  test('adds the server URL and pin to the options of the worker, and reads the token from the environment', () => {
     const machine = openMachine({ script });
     const { status, stdout } = machine.run(['--name', 'rig-1', '--persistent'], { token: 'tj_secret' });
     expect([status, stdout]).toEqual([

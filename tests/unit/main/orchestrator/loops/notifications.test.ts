@@ -131,7 +131,7 @@ describe('notifications', () => {
     await rig.report(await fleet.runJob(rig), 'completed');
     valueOf(await fleet.orchestrator.notifications.removeChannel(rule.channel_id, ada));
     expect(deliveries()).toEqual([]);
-    // No later attempt to send may log an error.
+    // A later attempt to send must not log an error.
     await fleet.clock.advance(minuteMs);
   });
 });

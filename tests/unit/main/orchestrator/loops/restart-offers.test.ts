@@ -89,7 +89,7 @@ describe.each([1, 2] as const)('offers that were sent before a restart (protocol
   });
 });
 
-test('refuses the claim of an offer withdrawn after a restart, except by the published agent', async () => {
+test('refuses the claim of an offer withdrawn after a restart, except by the v1 agent', async () => {
   for (const protocol of [1, 2] as const) {
     const fleet = await openFleet();
     const rig = await fleet.addIdleWorker({ agent: { protocol } });
@@ -103,21 +103,21 @@ test('refuses the claim of an offer withdrawn after a restart, except by the pub
 });
 
 describe('orderly stop of the orchestrator', () => {
-  test("notifies Trainyard's agents on their streams before all streams end", async () => {
+  test('notifies v2 agents on their streams before all streams end', async () => {
     const fleet = await openFleet();
     const rigs = {
       idle: await fleet.addIdleWorker({ agent: { gpus: 0 } }),
       busy: await fleet.addIdleWorker(),
-      published: await fleet.addIdleWorker({ agent: { protocol: 1, gpus: 0 } }),
+      v1: await fleet.addIdleWorker({ agent: { protocol: 1, gpus: 0 } }),
     };
     await fleet.runJob(rigs.busy, { gpu_count: 1 });
-    const streams = [rigs.idle.stream, rigs.busy.stream, rigs.published.stream];
+    const streams = [rigs.idle.stream, rigs.busy.stream, rigs.v1.stream];
     await fleet.restart();
     expect(streams.map(({ ended }) => ended)).toEqual([true, true, true]);
     const notification = { type: 'stopping', reason: 'the orchestrator stops, and will be back' };
     expect(rigs.idle.stream.commands.at(-1)).toEqual(notification);
     expect(rigs.busy.stream.commands.at(-1)).toEqual(notification);
-    expect(rigs.published.commands).toEqual([]);
+    expect(rigs.v1.commands).toEqual([]);
   });
 
   test('sends no notification to agents in a crash', async () => {

@@ -1,19 +1,19 @@
-// See docs/internals/worker-contract.md, section 3, item 10: published agents are silent while their
+// See docs/internals/worker-contract.md, section 3, item 10: v1 agents are silent while their
 // trainer prints nothing. T, the heartbeat timeout, is 120 s.
 import { expect, test } from 'vitest';
 import { openFleet } from '../../../../support/fleet-bench.ts';
 
-test('applies a longer silence limit to published agents only, and delays their takeover', async () => {
+test('applies a longer silence limit to v1 agents only, and delays their takeover', async () => {
   const fleet = await openFleet({ v1SilenceMs: 600_000 });
-  const publishedRig = await fleet.addIdleWorker({ agent: { protocol: 1 } });
-  const job = await fleet.runJob(publishedRig, { max_retries: 0 });
-  const trainyardRig = await fleet.addIdleWorker();
+  const v1Rig = await fleet.addIdleWorker({ agent: { protocol: 1 } });
+  const job = await fleet.runJob(v1Rig, { max_retries: 0 });
+  const v2Rig = await fleet.addIdleWorker();
   await fleet.clock.advance(120_000);
-  expect(trainyardRig.view().status).toBe('offline');
+  expect(v2Rig.view().status).toBe('offline');
   await fleet.clock.advance(479_999);
-  expect(publishedRig.view().status).toBe('busy');
+  expect(v1Rig.view().status).toBe('busy');
   await fleet.clock.advance(1);
-  expect(publishedRig.view()).toMatchObject({ status: 'offline', status_reason: 'silent' });
+  expect(v1Rig.view()).toMatchObject({ status: 'offline', status_reason: 'silent' });
   expect(fleet.job(job)).toMatchObject({
     status: 'recovering',
     hold: { until: fleet.clock.iso(fleet.clock.wall() + 40_000) },
@@ -25,7 +25,7 @@ test('applies a longer silence limit to published agents only, and delays their 
 });
 
 test.each([0, 60_000, 119_999, 120_000])(
-  'never applies a silence limit below T to published agents: %d ms',
+  'never applies a silence limit below T to v1 agents: %d ms',
   async v1SilenceMs => {
     const fleet = await openFleet({ v1SilenceMs });
     const rig = await fleet.addIdleWorker({ agent: { protocol: 1 } });
@@ -36,7 +36,7 @@ test.each([0, 60_000, 119_999, 120_000])(
   },
 );
 
-test("applies T again when Trainyard's agent replaces a published agent", async () => {
+test('applies T again when the v2 agent replaces a v1 agent', async () => {
   const fleet = await openFleet({ v1SilenceMs: 600_000 });
   const rig = await fleet.addIdleWorker({ agent: { protocol: 1 } });
   await rig.disconnect();
@@ -45,7 +45,7 @@ test("applies T again when Trainyard's agent replaces a published agent", async 
   expect(rig.view().status).toBe('offline');
 });
 
-test('keeps the longer silence limit of a published agent across a restart', async () => {
+test('keeps the longer silence limit of a v1 agent across a restart', async () => {
   const fleet = await openFleet({ v1SilenceMs: 600_000 });
   const rig = await fleet.addIdleWorker({ agent: { protocol: 1 } });
   await fleet.restart({ crash: true });

@@ -1,5 +1,5 @@
-// Runs random scripts on a fleet, and compares the events and the stored state with the audit trail. The disk may
-// become full and the process may end at any time. See docs/internals/faults.md, I5.
+// Runs random scripts on a fleet, and compares the events and the stored state with the audit trail. The disk can
+// become full and the process can end at any time. See docs/internals/faults.md, I5.
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import type { AuditRow } from '../../../../../main/orchestrator/ports/index.ts';

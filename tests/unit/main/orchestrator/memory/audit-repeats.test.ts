@@ -1,4 +1,4 @@
-// Tests the limit of the number of audit rows that one source can cause.
+// Tests how many audit rows one source, such as a worker or a network address, can cause.
 import { describe, expect, test } from 'vitest';
 import { openFleet } from '../../../../support/fleet-bench.ts';
 import type { Fleet } from '../../../../support/fleet.ts';

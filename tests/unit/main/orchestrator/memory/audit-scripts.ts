@@ -55,7 +55,7 @@ const reports = (
     if (job !== undefined) await worker.report(job, ...report);
   });
 
-// Creates a join token and uses it twice. The second use changes nothing.
+// Creates a join token and uses the token twice. The second use changes nothing.
 const joinTwice: WorkerAction = async (worker, { fleet: { orchestrator } }) => {
   const { token } = valueOf(await orchestrator.workers.createJoinToken(worker.id, hourMs, ada));
   const tokenHash = hashOf(`wt_for_${token}`);
@@ -92,14 +92,15 @@ const crashDuring =
   };
 
 const submit = submits({ max_retries: 1 });
+// Submits a job, and starts it if it was dispatched to the worker.
 const run = onWorker(async (worker, world) => {
   const { fleet, jobs } = world;
   const { jobId, workerId } = await fleet.submit();
   jobs.push(jobId);
   if (workerId === worker.id) await worker.run(jobId);
 });
-// Requests the action twice. The second request changes nothing.
-const ask = onWorker(async (worker, { fleet, jobs }) => {
+// Requests a trainer action twice. The second request changes nothing.
+const requestAction = onWorker(async (worker, { fleet, jobs }) => {
   const config = { $requests: { save: { signal: 'SIGUSR1' } } };
   const { jobId, workerId } = await fleet.submit({ config });
   jobs.push(jobId);
@@ -186,7 +187,7 @@ const actions = {
   submitNoWait: submits({ no_wait: true }),
   submitWithKey,
   run,
-  ask,
+  requestAction,
   failToStart,
   cancel,
   approve,
@@ -286,7 +287,7 @@ export const rareScripts: readonly Script[] = [
   script(['add', 0], ['gpuTrouble', 0], ['submit', 0], ['gpuTroubleOver', 0], ['gpuTroubleOver', 0]),
   script(['add', 0], ['close', 0], ['submit', 0], ['reopen', 0], ['close', 0], ['register', 0]),
   script(['add', 0], ['join', 0]),
-  script(['add', 0], ['ask', 0]),
+  script(['add', 0], ['requestAction', 0]),
   script(['add', 0], ['run', 0], ['takeover', 0], ['add', 1], ['completed', 0]),
   script(
     ['submitBlocked', 0],
@@ -323,7 +324,7 @@ export async function play(world: World, step: Step): Promise<void> {
   await world.fleet.clock.settle();
 }
 
-// The log may only contain commands that the orchestrator ran itself and that failed because of the full disk.
+// The log must contain only commands that the orchestrator ran itself and that failed because of the full disk.
 export function expectOnlyDiskErrors(fleet: Fleet): void {
   for (const error of fleet.errors.splice(0))
     expect(error).toMatch(/^command\.failed: StorageError: database or disk is full/);

@@ -235,7 +235,7 @@ describe('absence of the job', () => {
   });
 });
 
-test('forgets the doubted GPU troubles of a worker together with the worker', () => {
+test('stores which GPU troubles the last report lacked, until the worker is forgotten', () => {
   const doubtedTroubles = new Set(['0 held']);
   registry.noteDoubted(w1, doubtedTroubles);
   expect(registry.doubtedOf(w1).size).toBe(0);

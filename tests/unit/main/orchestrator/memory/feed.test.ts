@@ -51,7 +51,7 @@ describe('subscribing to the feed', () => {
     expect(reader.received).toEqual([6]);
   });
 
-  // The replay uses pages of 1,000 events: less than one, one, slightly more than one, two.
+  // The replay reads pages of 1,000 events. The cases need a part of a page, one page, slightly more than one, and two.
   test.each([
     [0, 3],
     [0, 999],
@@ -86,13 +86,16 @@ describe('subscribing to the feed', () => {
     ['in the future', 61, ['reset 60', 61]],
     ['far in the future', 1e99, ['reset 60', 61]],
     ['below zero', -1, ['reset 60', 61]],
-  ])('starts a reader %s (after %d) with the right events or a reset', (_case, after, expected) => {
-    const feed = makeFeed({ first: 50, last: 60 });
-    const reader = makeReader();
-    feed.subscribe(after, reader);
-    feed.addEvent();
-    expect(reader.received).toEqual(expected);
-  });
+  ])(
+    'delivers the missed events or a reset to a reader whose last event is %s (number %d)',
+    (_case, after, expected) => {
+      const feed = makeFeed({ first: 50, last: 60 });
+      const reader = makeReader();
+      feed.subscribe(after, reader);
+      feed.addEvent();
+      expect(reader.received).toEqual(expected);
+    },
+  );
 
   test('resets a reader whose last event comes from an earlier database', () => {
     const reader = makeReader();

@@ -8,7 +8,7 @@ import { createVirtualClock } from '../../../../support/virtual-clock.ts';
 const times = { tickMs: 1_000, lateMs: 5_000, longPauseMs: 60_000 };
 const hourMs = 3_600_000;
 
-/** Creates a steady clock that has just ticked, on a virtual machine clock. */
+/** Starts a steady clock on a virtual clock, which stands for the machine's clock. `machine` overrides its functions. */
 function makeClock(machine: Partial<Clock> = {}) {
   const real = createVirtualClock();
   const steady = createSteadyClock({ ...real, ...machine }, times);
@@ -40,7 +40,7 @@ describe('pauses of the process', () => {
   test.each([
     [0, 0],
     [4_000, 4_000],
-    // A tick every second may be up to 5 s late.
+    // The clock ticks every second. A delay of more than 5 s counts as a pause.
     [6_000, 6_000],
     [6_001, 1_000],
     [130_000, 1_000],

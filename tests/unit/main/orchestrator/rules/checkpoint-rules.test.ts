@@ -234,7 +234,7 @@ describe('resumptionOf', () => {
   const checkpointAt = (step: number | null) => ({ name: 'c', step, isFile: true });
   test.each([
     [checkpointAt(500), 637, { checkpoint: 'c', step: 500, stepsLost: 137 }],
-    // The last reported step may be older than the uploaded checkpoint.
+    // The last reported step can be older than the uploaded checkpoint.
     [checkpointAt(500), 490, { checkpoint: 'c', step: 500, stepsLost: 0 }],
     [checkpointAt(null), 637, { checkpoint: 'c', step: null, stepsLost: null }],
     [checkpointAt(500), null, { checkpoint: 'c', step: 500, stepsLost: null }],

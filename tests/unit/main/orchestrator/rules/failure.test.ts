@@ -40,22 +40,14 @@ describe('failureCause', () => {
 
     ['preempted', 'the signal SIGTERM', { signal: 'SIGTERM' }],
     ['preempted', 'the exit code of SIGTERM', { exitCode: -15 }],
-    ['preempted', "the published agent's text for SIGTERM", { error: 'Training exited with code -15' }],
+    ['preempted', "the v1 agent's text for SIGTERM", { error: 'Training exited with code -15' }],
 
     ['trainer_signal', 'another signal', { signal: 'SIGKILL' }],
     ['trainer_signal', 'the exit code of another signal', { exitCode: -9 }],
-    [
-      'trainer_signal',
-      "the published agent's text for another signal",
-      { error: 'Training exited with code -9' },
-    ],
+    ['trainer_signal', "the v1 agent's text for another signal", { error: 'Training exited with code -9' }],
 
     ['trainer_exit', 'an exit code', { exitCode: 1 }],
-    [
-      'trainer_exit',
-      "the published agent's text for an exit code",
-      { error: 'Training exited with code 15' },
-    ],
+    ['trainer_exit', "the v1 agent's text for an exit code", { error: 'Training exited with code 15' }],
     [
       'trainer_exit',
       'the exit code, not the error text',
@@ -112,6 +104,7 @@ describe('planRetry', () => {
   });
 });
 
+// A free end of an attempt uses no retry.
 describe('isFreeEnd', () => {
   const preemptedAttempt = (n: number, charged = false) =>
     makeAttempt({ n, end: makeEnd({ cause: 'preempted', charged }) });
@@ -120,7 +113,7 @@ describe('isFreeEnd', () => {
   test.each<readonly [boolean, string, Parameters<typeof isFreeEnd>]>([
     [
       true,
-      'with a checkpoint of its own',
+      'with a checkpoint of this attempt',
       [{ saved: true, exit_code: 0 }, 'running', 4, threePreemptions, 4],
     ],
     [false, 'that claims a checkpoint which another attempt wrote', [{ saved: true }, 'running', 4, [], 3]],
@@ -145,7 +138,7 @@ describe('isFreeEnd', () => {
       [{ saved: false }, 'starting', 4, [...threePreemptions.slice(1), preemptedAttempt(1, true)], null],
     ],
     [true, 'after an attempt without an end', [{ saved: false }, 'starting', 2, [makeAttempt()], null]],
-  ])('returns %s for a preemption %s', (isFree, _case, input) => {
+  ])('returns %s from isFreeEnd for a preemption %s', (isFree, _case, input) => {
     expect(isFreeEnd(...input)).toBe(isFree);
   });
 });

@@ -6,7 +6,7 @@ import { kindOf, manifestName } from '../../../../../protocol/artifact.ts';
 import { readInputFile } from '../../../../../protocol/job-inputs.ts';
 import { jobId } from '../builders.ts';
 
-/** Creates files with the given keys, in upload order. An entry may name the attempt that uploaded the file. */
+/** Creates files with the given keys, in upload order. An entry can name the attempt that uploaded the file. */
 const makeArtifacts = (
   keys: readonly (string | readonly [key: string, attempt: number])[],
 ): readonly Artifact[] =>

@@ -269,7 +269,7 @@ describe('end of a cancelled job', () => {
     },
   );
 
-  test('stores no cause and no error when the published agent reports the stop as a failure', () => {
+  test('stores no cause and no error when the v1 agent reports the stop as a failure', () => {
     const end = makeReport({ cause: 'preempted', error: 'Training exited with code -15', exitCode: -15 });
     const job = after(makeLive('cancelling'), { type: 'fail', end });
     expect(job).toMatchObject({ status: 'cancelled', cause: null, error: null });

@@ -1,4 +1,4 @@
-// Sends random sequences of events to a job, and compares it with a reference model after each event. See
+// Sends random sequences of events to a job, and compares the job with a reference model after each event. See
 // docs/internals/semantics.md, section 2.
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
@@ -31,7 +31,7 @@ class EventCommand implements fc.Command<Model, Real> {
     this.covered = covered;
   }
 
-  // Every event may arrive at any time, legal or not.
+  // Every event can arrive at any time, legal or not.
   check = (): boolean => true;
 
   run(model: Model, real: Real): void {

@@ -39,8 +39,8 @@ const sight = (changes: Partial<Sighting>): LaunchEvent => ({
   sighting: makeSighting(changes),
 });
 
-// Returns every event of a launch. `miss` is a list of the engine without the launch. `early miss` is such a list that
-// started too early to count.
+// Returns every event of a launch. `miss` is a list of the engine without the launch. `early miss` is a list without the
+// launch that started too early to count.
 const eventsAt = (now: number): readonly NamedEvent[] => [
   named('submit', { type: 'submit' }),
   named('accept', { type: 'accept', engineId: '7' }),

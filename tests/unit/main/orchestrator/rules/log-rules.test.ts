@@ -10,30 +10,36 @@ const attempt = (endedAt: number | null): Attempt =>
   ({ end: endedAt === null ? null : { at: endedAt } }) as unknown as Attempt;
 const facts = (lastAt: number, isEnded = false) => ({ lastAt, isEnded });
 
-test.each<readonly [title: string, args: Parameters<typeof isLogOver>, isOver: boolean]>([
-  ['the last chunk has arrived', [running, attempt(null), facts(now, true), now], true],
-  ['the attempt is silent but running', [running, attempt(null), facts(minutesAgo(600)), now], false],
-  ['the attempt is running without any log', [running, attempt(null), null, now], false],
+test.each<
+  readonly [verdict: 'complete' | 'incomplete', condition: string, args: Parameters<typeof isLogOver>]
+>([
+  ['complete', 'the last chunk has arrived', [running, attempt(null), facts(now, true), now]],
+  ['incomplete', 'the attempt is silent but running', [running, attempt(null), facts(minutesAgo(600)), now]],
+  ['incomplete', 'the attempt is running without any log', [running, attempt(null), null, now]],
   [
+    'incomplete',
     'the attempt has just ended',
     [endedJob(minutesAgo(1)), attempt(minutesAgo(1)), facts(minutesAgo(9)), now],
-    false,
   ],
   [
+    'complete',
     'the attempt ended long ago',
     [endedJob(minutesAgo(3)), attempt(minutesAgo(3)), facts(minutesAgo(9)), now],
-    true,
   ],
   [
+    'incomplete',
     'the attempt ended long ago but still sends its log',
     [running, attempt(minutesAgo(9)), facts(minutesAgo(1)), now],
-    false,
   ],
-  ['the attempt was given up long ago', [running, attempt(minutesAgo(3)), null, now], true],
-  ['the job ended without an end of the attempt', [endedJob(minutesAgo(3)), attempt(null), null, now], true],
-  ['the attempt is unknown', [running, null, null, now], true],
-])('decides whether a log is complete when %s', (_title, args, isOver) => {
-  expect(isLogOver(...args)).toBe(isOver);
+  ['complete', 'the attempt was given up long ago', [running, attempt(minutesAgo(3)), null, now]],
+  [
+    'complete',
+    'the job ended without an end of the attempt',
+    [endedJob(minutesAgo(3)), attempt(null), null, now],
+  ],
+  ['complete', 'the attempt is unknown', [running, null, null, now]],
+])('treats the log of an attempt as %s when %s', (verdict, _condition, args) => {
+  expect(isLogOver(...args)).toBe(verdict === 'complete');
 });
 
 test('keeps only text, tabs, line ends and escapes of the output', () => {

@@ -10,7 +10,7 @@ import type { MetricPoint } from '../../../../../protocol/metrics-api.ts';
 import { AttemptId, WorkerId } from '../../../../../protocol/ids.ts';
 import { jobId, makeAttempt, makeJob } from '../../../../contract/store/builders.ts';
 
-const endedAttempt = (n: number, worker: string, outcome: AttemptEnd['outcome'] | null): Attempt =>
+const attemptWithOutcome = (n: number, worker: string, outcome: AttemptEnd['outcome'] | null): Attempt =>
   makeAttempt(jobId('j_1'), {
     id: AttemptId.parse(`a_${n}`),
     n,
@@ -32,7 +32,7 @@ const refusalCode = (attempts: readonly Attempt[], worker: string, n: number): s
 
 describe('accepting points of an attempt', () => {
   test('accepts points only from the worker of the attempt', () => {
-    const attempts = [endedAttempt(1, 'w_1', null)];
+    const attempts = [attemptWithOutcome(1, 'w_1', null)];
     expect(refusalCode(attempts, 'w_1', 1)).toBeNull();
     expect(refusalCode(attempts, 'w_2', 1)).toBe('not_your_job');
     expect(refusalCode(attempts, 'w_1', 2)).toBe('not_your_job');
@@ -42,9 +42,9 @@ describe('accepting points of an attempt', () => {
   test.each(['completed', 'failed', 'cancelled', 'requeued'] as const)(
     'accepts points after the end of the attempt (%s), even beside a newer attempt',
     outcome => {
-      expect(refusalCode([endedAttempt(1, 'w_1', outcome)], 'w_1', 1)).toBeNull();
+      expect(refusalCode([attemptWithOutcome(1, 'w_1', outcome)], 'w_1', 1)).toBeNull();
       expect(
-        refusalCode([endedAttempt(1, 'w_1', outcome), endedAttempt(2, 'w_2', null)], 'w_1', 1),
+        refusalCode([attemptWithOutcome(1, 'w_1', outcome), attemptWithOutcome(2, 'w_2', null)], 'w_1', 1),
       ).toBeNull();
     },
   );
@@ -52,10 +52,10 @@ describe('accepting points of an attempt', () => {
   test.each(['given_up', 'withdrawn'] as const)(
     'refuses points of a %s attempt once a newer attempt exists',
     outcome => {
-      expect(refusalCode([endedAttempt(1, 'w_1', outcome)], 'w_1', 1)).toBeNull();
-      expect(refusalCode([endedAttempt(1, 'w_1', outcome), endedAttempt(2, 'w_2', null)], 'w_1', 1)).toBe(
-        'attempt_superseded',
-      );
+      expect(refusalCode([attemptWithOutcome(1, 'w_1', outcome)], 'w_1', 1)).toBeNull();
+      expect(
+        refusalCode([attemptWithOutcome(1, 'w_1', outcome), attemptWithOutcome(2, 'w_2', null)], 'w_1', 1),
+      ).toBe('attempt_superseded');
     },
   );
 });

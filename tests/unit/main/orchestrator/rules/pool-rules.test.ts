@@ -56,15 +56,15 @@ describe('a launch that never joined', () => {
   const ended = makeLaunch({ state: 'ended', startedAt: 5, outcome: 'never_joined', endedAt: 9 });
 
   test.each([
-    [ended, true],
-    [{ ...ended, outcome: 'failed' as const }, true],
-    [{ ...ended, outcome: 'timeout' as const }, true],
-    [{ ...ended, outcome: 'not_needed' as const }, false],
-    [{ ...ended, outcome: 'preempted' as const }, false],
-    [{ ...ended, joinedAt: 7 }, false],
-    [{ ...ended, startedAt: null }, false],
-    [{ ...ended, state: 'running' as const }, false],
-  ])('decides whether a launch started, but ended before its worker joined (case %#)', (launch, expected) => {
+    ['ended as never_joined', true, ended],
+    ['failed', true, { ...ended, outcome: 'failed' as const }],
+    ['timed out', true, { ...ended, outcome: 'timeout' as const }],
+    ['was not needed', false, { ...ended, outcome: 'not_needed' as const }],
+    ['was preempted', false, { ...ended, outcome: 'preempted' as const }],
+    ['ended after its worker joined', false, { ...ended, joinedAt: 7 }],
+    ['ended before its machine started', false, { ...ended, startedAt: null }],
+    ['is running', false, { ...ended, state: 'running' as const }],
+  ])('decides whether a launch that %s counts as never joined: %s', (_case, expected, launch) => {
     expect(isNeverJoined(launch)).toBe(expected);
   });
 

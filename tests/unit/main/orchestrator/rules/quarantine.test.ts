@@ -58,7 +58,7 @@ describe('planQuarantine for consecutive jobs', () => {
     );
   });
 
-  test('clears the strikes when a job in between starts', () => {
+  test('clears the strikes when a job between two failures starts', () => {
     const started = makeTrial('j9', { cause: 'trainer_exit' });
     expect(planAll(makeTrial('j1'), makeTrial('j2'), started, makeTrial('j3'))).toEqual([
       'j1: unchanged',
@@ -83,7 +83,7 @@ describe('planQuarantine by cause', () => {
     ['preempted', ['nothing', 'nothing', 'nothing', 'nothing', 'nothing']],
     ['rejected', ['nothing', 'nothing', 'nothing', 'nothing', 'nothing']],
     ['invalid_config', ['nothing', 'nothing', 'nothing', 'nothing', 'nothing']],
-    // No cause: the job completed, was cancelled, or was requeued by a drain. If it ran, its trainer could start.
+    // No cause: the job completed, was cancelled, or was requeued by a drain. A job with a run time has started its trainer.
     [null, ['nothing', 'clears', 'clears', 'clears', 'clears']],
   ])('judges cause %s after an unknown time and after 0, 59,999, 60,000 and 1e9 ms', (cause, verdicts) => {
     expect(runTimes.map(ranMs => verdictOn({ cause, ranMs }))).toEqual(verdicts);

@@ -8,6 +8,7 @@ import {
 import { freshRank, toTop } from '../../../../../main/orchestrator/rules/queue-rules.ts';
 import { NOW } from '../builders.ts';
 
+// Jobs of the same level are ordered by their turns. A lower turn goes first.
 describe('spreadInto', () => {
   test('puts a job between its neighbours without changing their turns', () => {
     expect(spreadInto({ below: [1, 0], above: [2, 3] })).toEqual({ turn: 1.5, below: [], above: [] });

@@ -18,7 +18,7 @@ const flux = template(
 const axis = (key: string, ...values: readonly unknown[]) => ({ key, values });
 const points = (sweep: readonly object[], rest: object = {}, from = flux) =>
   templatePoints(from, TemplateSweep.parse({ sweep, ...rest }));
-const refused = (...args: Parameters<typeof points>) => {
+const refusalFor = (...args: Parameters<typeof points>) => {
   const outcome = points(...args);
   return outcome.ok ? null : outcome.refusal;
 };
@@ -64,28 +64,28 @@ describe('templatePoints', () => {
     ['the same number twice', [axis('lr', 1, '1.0')], 'lr: the value 1 is given twice'],
     ['a secret', [axis('hub_token', 'a', 'b')], 'hub_token: a sweep cannot vary a secret'],
     ['a key that the config does not have', [axis('a.b', 1)], 'no value "a.b" to vary'],
-  ])('refuses a sweep over %s', (_what, sweep, text) => expect(refused(sweep)?.detail).toContain(text));
+  ])('refuses a sweep over %s', (_what, sweep, text) => expect(refusalFor(sweep)?.detail).toContain(text));
 
   it('refuses a value that is not a parameter of the template', () =>
-    expect(refused([axis('lr', 1)], { values: { seed: 1 } })?.detail).toBe(
+    expect(refusalFor([axis('lr', 1)], { values: { seed: 1 } })?.detail).toBe(
       'seed: the template does not ask for this value',
     ));
 
   it('refuses a combination that no job can have', () => {
     const nodes = template({}, { key: 'gpu_count', document: 'job', type: 'integer' });
-    expect(refused([axis('gpu_count', 1, 5_000)], {}, nodes)?.detail).toMatch(/^gpu_count: /);
+    expect(refusalFor([axis('gpu_count', 1, 5_000)], {}, nodes)?.detail).toMatch(/^gpu_count: /);
   });
 
   it('refuses a sweep whose copies of the config, or of a file, are too large together', () => {
     const many = axis('lr', ...Array.from({ length: 200 }, (_, n) => n));
     const large = template({ config: { text: 'x'.repeat(200_000) } });
-    expect(refused([many], {}, large)?.detail).toContain('The config is too large for 200 jobs');
+    expect(refusalFor([many], {}, large)?.detail).toContain('The config is too large for 200 jobs');
     const file = template(
       { files: { 'data.toml': `size = 1\n#${'x'.repeat(6_000)}\n` } },
       { key: 'size', document: 'file', file: 'data.toml', type: 'integer' },
     );
     const sizes = { ...many, key: 'size' };
-    expect(refused([sizes], {}, file)?.detail).toContain('The file is too large');
+    expect(refusalFor([sizes], {}, file)?.detail).toContain('The file is too large');
   });
 
   it('refuses a key that has both one value and several values', () => {

@@ -84,7 +84,7 @@ describe('uploads of an attempt', () => {
     [7 * dayMs, true],
     [7 * dayMs + 1, false],
     [-7 * dayMs - 1, false],
-  ])('decides whether a window opens %s ms after the completion: %s', (agoMs, isAllowed) => {
+  ])('decides whether an upload window opens %s ms after the completion: %s', (agoMs, isAllowed) => {
     expect(findRefusal(makeEnded('completed', { endedAt: NOW - agoMs })) === null).toBe(isAllowed);
   });
 

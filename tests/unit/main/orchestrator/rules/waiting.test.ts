@@ -345,7 +345,7 @@ describe('a job that needs two workers at the same time', () => {
     ...makeCandidate(name, 1),
     offering: makeOffering({ isMultiNode: true }),
   });
-  const [idle, busy, offline] = [candidate('idle'), candidate('quarantined'), candidate('offline')];
+  const [idle, quarantined, offline] = [candidate('idle'), candidate('quarantined'), candidate('offline')];
 
   test('judges a job for two workers as unsatisfiable unless two workers fit, or one worker with two machines', () => {
     const decide = (candidates: readonly Candidate[]) => isUnsatisfiable(judge(pair, candidates), 2);
@@ -354,10 +354,10 @@ describe('a job that needs two workers at the same time', () => {
 
   test('counts the workers that are free for a job that needs two workers', () => {
     const gather = (candidates: readonly Candidate[]) => gatheringOf(judge(pair, candidates), 2);
-    expect(gather([idle, busy])).toEqual({ free: 1, wanted: 2 });
-    expect(gather([busy, offline])).toEqual({ free: 0, wanted: 2 });
+    expect(gather([idle, quarantined])).toEqual({ free: 1, wanted: 2 });
+    expect(gather([quarantined, offline])).toEqual({ free: 0, wanted: 2 });
     expect([gather([idle, idle]), gather([twoMachines])]).toEqual([null, null]);
-    expect(gatheringOf(judge(makeNeeds(), [busy]), 1)).toBeNull();
+    expect(gatheringOf(judge(makeNeeds(), [quarantined]), 1)).toBeNull();
   });
 
   test.each([

@@ -14,7 +14,7 @@ const now = 900_000;
 
 // Facts as flags and numbers. The defaults describe an idle worker.
 interface Flags {
-  /** The worker has never registered, and may still be connecting. */
+  /** The worker has never registered, but still counts as connecting. */
   readonly awaited?: boolean;
   readonly registered?: boolean;
   readonly gone?: 'goodbye' | 'silent';

@@ -18,8 +18,8 @@ interface Scene {
   readonly jobs: JobId[];
 }
 
-// `ends` lists the blockers that the action can end. A job that is dispatched right after the action may only have had
-// these blockers.
+// `ends` lists the blockers that the action can end. A job that is dispatched right after the action must have had no
+// other blockers.
 interface Action {
   // Shown in the report of a failing script.
   readonly [fc.toStringMethod]: () => string;
@@ -137,6 +137,7 @@ const onJob = (
     }),
   );
 
+// Reports `starting` and then `status` for the last offer of a worker.
 const onOffer = (status: 'completed' | 'failed' | 'running', ends: readonly string[]): fc.Arbitrary<Action> =>
   onRig(status, ends, async rig => {
     const offer = rig.commandsOf('job_submit').at(-1);
@@ -298,7 +299,7 @@ function checkPending({ fleet, jobs }: Scene): Map<JobId, Explanation> {
   );
 }
 
-// A job that was just dispatched may only have had blockers that the action has ended.
+// A job that was just dispatched must have had no blockers other than those that the action can end.
 function checkDispatched(
   { fleet }: Scene,
   before: ReadonlyMap<JobId, Explanation>,

@@ -1,4 +1,4 @@
-// See docs/internals/semantics.md, section 6.
+// See docs/internals/semantics.md, section 6. T, the heartbeat timeout, is 120 s.
 import { describe, expect, test } from 'vitest';
 import type { Explanation } from '../../../../../protocol/explain.ts';
 import type { JobId } from '../../../../../protocol/ids.ts';
@@ -174,7 +174,7 @@ describe('explaining why a worker is ineligible', () => {
     expect(workerCodes(explain(fleet, jobId), rig)).toContain('offline');
   });
 
-  test('lists the published agent as settling after a report', async () => {
+  test('lists the v1 agent as settling after a report', async () => {
     const fleet = await openFleet();
     const rig = await fleet.addIdleWorker({ agent: { protocol: 1 } });
     const first = await fleet.runJob(rig);

@@ -6,7 +6,7 @@ import { ada, bob, type Fleet } from '../../../../support/fleet.ts';
 const readGroups = (fleet: Fleet, user: string | null = null) => fleet.orchestrator.queue.waiting(user);
 const needsH100 = { worker_labels: { gpu: 'h100*' } };
 
-test('groups pending jobs by reason in queue order, with the number of fitting workers and when one is free', async () => {
+test('groups pending jobs by reason in queue order, with their fitting workers and the time until one is free', async () => {
   const fleet = await openFleet();
   const rigs = [
     await fleet.addIdleWorker({ labels: { gpu: 'h100-80gb' } }),

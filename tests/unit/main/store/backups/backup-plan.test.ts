@@ -75,7 +75,7 @@ describe('planRetention', () => {
     expect(keptNumbers(hourly(300))).toEqual([...lastOfDays.filter(number => number < 277), ...newest]);
   });
 
-  test('counts only days with a backup when it keeps one backup for each of 7 days', () => {
+  test('keeps one backup for each of the last 7 days that have a backup', () => {
     const weekly = Array.from({ length: 40 }, (_, index) => makeBackup(index + 1, noon + index * 7 * dayMs));
     expect(keptNumbers(weekly)).toEqual(numbersFrom(17, 24));
     // 24 backups of the same day follow the weekly backups.
@@ -83,7 +83,7 @@ describe('planRetention', () => {
       ...weekly,
       ...Array.from({ length: 24 }, (_, index) => makeBackup(41 + index, noon + 280 * dayMs)),
     ];
-    // Kept are the last backups of six earlier days, and the newest 24.
+    // The plan keeps the last backups of six earlier days, and the newest 24.
     expect(keptNumbers(weeklyThenMany)).toEqual([...numbersFrom(35, 6), ...numbersFrom(41, 24)]);
   });
 

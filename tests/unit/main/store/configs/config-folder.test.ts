@@ -433,7 +433,7 @@ describe('arbitrary config names', () => {
           );
           // A name with a slash or backslash, or only of dots, could lead to another folder.
           const isPlain = !/[/\\]|^\.+$/.test(text);
-          // A name may already end with `.json`.
+          // A name can already end with `.json`.
           const fileWithName = text.endsWith('.json') ? [`configs/${text}`] : [];
           const expectedFiles = isPlain
             ? [...fileWithName, `configs/${text}.json`, `configs/${text}/config.json`]

@@ -173,7 +173,7 @@ const openFilesBelow = (folder: string): readonly string[] =>
     .map(targetOf)
     .filter(file => file.startsWith(folder));
 
-// The descriptor that listed the folder itself is closed by now, so its link cannot be read.
+// Returns the file of the descriptor, or '' for the descriptor that `readdirSync` has used and closed.
 function targetOf(descriptor: string): string {
   try {
     return readlinkSync(`/proc/self/fd/${descriptor}`);
@@ -194,7 +194,7 @@ test.skipIf(process.platform !== 'linux')('closes the files of a log that has en
   expect(await textsIn(files)).toEqual(['one', 'two']);
 });
 
-/** Writes a log of three chunks. The tests then damage it. */
+/** Writes a log of three chunks, which the tests then damage. */
 async function writeLog(folder: string): Promise<void> {
   const files = openLogs(folder);
   await appendTexts(files, ['one\n', 'two\n', 'three\n']);

@@ -98,7 +98,7 @@ test('keeps a silent stream open when the server sends no pings', () => {
   expect([messages, sources.length]).toEqual([['open', 'frame'], 1]);
 });
 
-test('opens a new connection when one gets no answer for ten seconds', () => {
+test('opens a new connection when a connection gets no answer for ten seconds', () => {
   advance(10_000);
   expect([messages, sources[0]?.isClosed]).toEqual([['lost'], true]);
   advance(2_000);
@@ -115,7 +115,7 @@ test('waits ten seconds for the reconnect of the browser before it opens a new c
   expect(sources).toHaveLength(2);
 });
 
-test('retries a refused stream until the tab closes it', () => {
+test('retries a refused stream until the tab closes the stream', () => {
   newestSource().readyState = 2;
   newestSource().emit('error');
   advance(2_000);

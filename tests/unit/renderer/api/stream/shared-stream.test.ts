@@ -117,7 +117,7 @@ test('opens its own stream and reports a lost stream when the hub never answers'
   expect(ownStreams[0]?.isClosed).toBe(true);
 });
 
-test('opens one own stream when the worker script fails to load', () => {
+test('opens its own stream, and only once, when the worker script fails to load', () => {
   const { connections, ownStreams, dispatch } = startTab();
   connections[0]?.fail();
   connections[0]?.fail();

@@ -44,7 +44,7 @@ test('shares one stream between tabs and sends every event to each', () => {
     expect(messages).toEqual([{ kind: 'heard' }, { kind: 'open' }, frame('1')]);
 });
 
-test('tells a later tab that the stream is open and sends the tab the following events', () => {
+test('sends a tab that joins later the open state of the stream, and then the following events', () => {
   const hub = createTestHub();
   const [first, second] = [createTab(), createTab()];
   hub.receive(first, join);
@@ -55,18 +55,21 @@ test('tells a later tab that the stream is open and sends the tab the following 
   expect(second.messages).toEqual([{ kind: 'open' }, { kind: 'heard' }, frame('after')]);
 });
 
-test.each(['lost', 'refused'] as const)('tells a tab that joins a %s stream about this state', kind => {
-  const hub = createTestHub();
-  const [first, second] = [createTab(), createTab()];
-  hub.receive(first, join);
-  openedStreams[0]?.emit({ kind: 'open' });
-  openedStreams[0]?.emit({ kind });
-  hub.receive(second, join);
-  expect(first.messages.at(-1)).toEqual({ kind });
-  expect(second.messages).toEqual([{ kind }, { kind: 'heard' }]);
-});
+test.each(['lost', 'refused'] as const)(
+  'sends a tab that joins a stream in the state "%s" this state',
+  kind => {
+    const hub = createTestHub();
+    const [first, second] = [createTab(), createTab()];
+    hub.receive(first, join);
+    openedStreams[0]?.emit({ kind: 'open' });
+    openedStreams[0]?.emit({ kind });
+    hub.receive(second, join);
+    expect(first.messages.at(-1)).toEqual({ kind });
+    expect(second.messages).toEqual([{ kind }, { kind: 'heard' }]);
+  },
+);
 
-test('tells a tab no state before the stream is open', () => {
+test('sends a tab no state before the stream is open', () => {
   const hub = createTestHub();
   const [first, second] = [createTab(), createTab()];
   hub.receive(first, join);

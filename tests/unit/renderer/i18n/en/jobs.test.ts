@@ -150,7 +150,7 @@ describe('the job filter', () => {
 });
 
 describe('job actions', () => {
-  it('have a reason when the state of the job makes them unavailable', () => {
+  it('are unavailable with a reason when the state of the job does not allow the action', () => {
     expect(unavailableReason('cancel', job('a'))).toBeNull();
     expect(unavailableReason('cancel', job('a', { status: 'cancelling' }))).toBe('jobs.not.cancelling');
     expect(unavailableReason('cancel', job('a', { status: 'failed' }))).toBe('jobs.not.ended');

@@ -30,7 +30,7 @@ const catalogs = {
 const { en } = catalogs;
 const keys = Object.keys(en);
 
-/** Returns the names of the placeholders in a text, including those in its plural forms. */
+/** Returns the names of the placeholders in a text and in its plural forms. */
 function namesIn(text: string): readonly string[] {
   const names = new Set<string>();
   const walk = (part: unknown): void => {
@@ -74,7 +74,7 @@ const literalCalls = [...sources.matchAll(/\bt\(\s*'([\w.]+)',\s*\{([^{}]*)\}\s*
   .map(([, key = '', values = '']) => ({ key, values: withoutArguments(values) }))
   .filter(({ values }) => !values.includes('...'));
 
-/** Removes parentheses and their content, because the commas in them separate no values. */
+/** Removes parentheses and their content, because commas within parentheses do not separate values. */
 function withoutArguments(values: string): string {
   const shorter = values.replaceAll(/\([^()]*\)/g, '');
   return shorter === values ? values : withoutArguments(shorter);

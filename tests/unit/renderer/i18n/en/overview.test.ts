@@ -154,7 +154,7 @@ test('lists an unsatisfiable job only while the job is pending', () => {
   ]);
 });
 
-test('lists an offline worker once when jobs wait only for this worker, whether it was lost or stopped', () => {
+test('lists an offline worker once when jobs wait only for this worker, whether the worker was lost or stopped', () => {
   const workers = [
     workerView({
       id: workerId('w_lost'),

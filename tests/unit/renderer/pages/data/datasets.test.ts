@@ -62,7 +62,7 @@ describe('groupVersions', () => {
     expect(groupVersions([])).toEqual([]);
   });
 
-  test('returns datasets which datasetWith finds by the id of each of their versions', () => {
+  test('returns datasets that datasetWith finds by the id of any version of the dataset', () => {
     const datasets = groupVersions([view({ id: 12, newest: true }), view({ id: 2 })]);
     expect(datasetWith(datasets, '2')?.newest.id).toBe(12);
     expect(datasetWith(datasets, '1')).toBeUndefined();

@@ -50,7 +50,7 @@ test('names three workers and counts the rest', () => {
   expect(namesText(['a', 'b', 'c', 'd'], 30, t)).toBe('a, b, c and 27 more');
 });
 
-test('tells which rigs have a version, and how much the other rigs must download', () => {
+test('returns a text with the rigs that have a version, and the size of the download for the other rigs', () => {
   expect(placesText(dataset({ workers: [], workers_count: 0 }), t)).toMatch(
     /^On no worker yet: the worker downloads 12 GB before the start\.$/,
   );

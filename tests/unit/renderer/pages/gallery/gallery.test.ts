@@ -80,7 +80,7 @@ describe('comparing jobs', () => {
     expect(unplaced).toBe(1);
   });
 
-  test('shows the last sample at or before a step, and no sample before the first one', () => {
+  test('shows the last sample at or before a step, and no sample at steps before the first sample', () => {
     const cats = (job: JobId) => rows[0]?.byJob.get(job) ?? [];
     expect(keysOf([100, 150, 200].map(step => sampleAt(cats(a), step)))).toEqual([
       sample(100, 'cat'),

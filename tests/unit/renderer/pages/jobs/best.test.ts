@@ -8,12 +8,12 @@ const best = (...jobs: readonly ReturnType<typeof job>[]) => [
   ...bestOfGroups(new Map(jobs.map(each => [each.id, each]))),
 ];
 
-test('lowestLoss returns the job with the lowest loss, if at least two report one', () => {
+test('lowestLoss returns the job with the lowest loss if at least two jobs report a loss', () => {
   expect(lowestLoss([job('j_1', 2), job('j_2', 1), job('j_3', null)])).toBe('j_2');
   expect(lowestLoss([job('j_1', 2), job('j_3', null)])).toBeNull();
 });
 
-test('lowestLoss compares only evaluation losses if at least two jobs report one', () => {
+test('lowestLoss compares only evaluation losses if at least two jobs report an evaluation loss', () => {
   const evaluated = (id: string, best_loss: number) =>
     jobView({ id, job_id: id, progress: { loss: 0.1, best_loss, best_loss_key: 'eval_loss' } });
   const trained = [job('j_3', 0.2), job('j_4', 0.3)];

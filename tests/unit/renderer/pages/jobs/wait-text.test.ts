@@ -96,7 +96,7 @@ test('translates a wait into the chosen language', () => {
   expect(waitText(wait('ahead', { count: 3 }), ja)).toBe('先に 3 件のジョブがあります');
 });
 
-test('replaces the remaining time of a parent by the current estimate, or removes it for an unknown parent', () => {
+test('replaces the remaining time of a parent by the current estimate, or removes the time for an unknown parent', () => {
   const params = { count: 1, name: 'flux', state: 'running', left_s: 2_400 };
   const parent = jobView({ status: 'running', progress: { step: 9, eta_s: 60 } });
   expect(withTimeLeft(params, parent)).toEqual({ ...params, left_s: 60 });

@@ -26,7 +26,7 @@ const jobs = ['j_2', 'j_3'].map(id => ({
 }));
 const outlook = (overrides: Partial<Outlook>): Outlook => ({ bars: [], predictions: [], jobs, ...overrides });
 
-test('a worker with a job is busy until the predicted end, or else until the end estimated from the progress', () => {
+test('availabilityOf returns the predicted end of a busy worker, or else the end estimated from the progress', () => {
   const bar = { worker_id: busy.id, job_id: running.id, expected_end_at: inMinutes(5) };
   const predicted = outlook({ bars: [bar as Outlook['bars'][number]] });
   expect(availabilityOf(busy, running, predicted, now)).toEqual({
@@ -66,7 +66,7 @@ test('availabilityOf returns no queued jobs for a worker that accepts no jobs', 
   });
 });
 
-test('a worker without a job is free, or closed when it accepts no jobs', () => {
+test('availabilityOf returns "free" for a worker without a job, and "closed" for a worker that accepts no jobs', () => {
   const drain = { reason: null, by: 'ada', since: inMinutes(-1), deadline: null };
   const kindOf = (overrides: object) =>
     availabilityOf(workerView({ id: workerId('w_1'), ...overrides }), undefined, null, now).kind;

@@ -64,7 +64,7 @@ describe('cells of a worker', () => {
     ]);
   });
 
-  test('show reported troubles, and GPUs that are too hot for their manufacturer', () => {
+  test('show reported troubles, and mark GPUs above the temperature limit of their manufacturer', () => {
     const troubles = [{ gpu: 0, kind: 'held', detail: 'another process' }] as const;
     const troubleOf = (worker: WorkerView) => gpuCells(worker, null).map(({ trouble }) => trouble);
     const withHotGpu = [gpu(0), gpu(1, { temperature_c: 95 })];
@@ -72,7 +72,7 @@ describe('cells of a worker', () => {
       'reported',
       'hot',
     ]);
-    // AMD GPUs report the temperature of their hottest spot, for which up to 105 °C are normal.
+    // AMD GPUs report the temperature of their hottest spot. Up to 105 °C are normal there.
     expect(troubleOf(workerView({ gpu_figures: withHotGpu, accelerator_type: 'rocm' }))).toEqual([
       null,
       null,
@@ -103,7 +103,7 @@ test.each([
   [85, 4],
   [100, 4],
   [null, 4],
-])('fills the square of a busy GPU with a load of %s percent to level %s', (utilization, level) => {
+])('shows the load of %s percent of a busy GPU as fill level %s', (utilization, level) => {
   const [cell] = gpuCells(workerView({ ...busy, gpu_figures: [gpu(0, { utilization })] }), null);
   expect(cell && fillLevel(cell)).toBe(level);
 });
@@ -179,13 +179,16 @@ test.each([
   ['ArrowUp', [0, 1], [0, 0]],
   ['Home', [2, 3], [0, 0]],
   ['End', [0, 1], [2, 0]],
-] as const)('moves with %s from [worker, GPU] %j to %j', (key, [worker, gpuIndex], [nextWorker, nextGpu]) => {
-  expect(movedPlace({ worker, gpu: gpuIndex }, key, [2, 1, 4])).toEqual({
-    worker: nextWorker,
-    gpu: nextGpu,
-  });
-});
+] as const)(
+  'moves the selected GPU with %s from [worker, GPU] %j to %j',
+  (key, [worker, gpuIndex], [nextWorker, nextGpu]) => {
+    expect(movedPlace({ worker, gpu: gpuIndex }, key, [2, 1, 4])).toEqual({
+      worker: nextWorker,
+      gpu: nextGpu,
+    });
+  },
+);
 
-test('does not move with keys other than arrows, Home and End', () => {
+test('does not move the selected GPU with keys other than arrows, Home and End', () => {
   expect(movedPlace({ worker: 0, gpu: 0 }, 'Enter', [2])).toBeNull();
 });

@@ -80,7 +80,7 @@ test('shows only the newest entries, omits sign-ins, and adds no link for the qu
   ]);
 });
 
-test('shows a launch with the name of its pool, which another entry contains', () => {
+test('shows a launch with the name of its pool when only another entry contains this name', () => {
   const created: TrailRow = {
     at: timeAt(10),
     event_type: 'pool.created',

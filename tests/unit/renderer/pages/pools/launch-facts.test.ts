@@ -87,7 +87,7 @@ describe('iconOf', () => {
 });
 
 describe('failureOfTest', () => {
-  it('returns null when a worker joined, and the reason of the failure when the launch ended without one', () => {
+  it('returns null when a worker joined, and the reason of the failure when the launch ended without a worker', () => {
     const ended = { state: 'ended', outcome: 'finished' } as const;
     expect(failureOfTest(launchView(ended))).toBe('never_joined');
     expect(failureOfTest(launchView({ ...ended, joined_at: at(9) }))).toBeNull();

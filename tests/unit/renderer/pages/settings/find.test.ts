@@ -60,7 +60,7 @@ describe('the search of the settings', () => {
     expect(findSettings(topics, 'theme', en)).toMatchObject([{ label: 'Theme', text: null }]);
   });
 
-  it('lists settings with a matching label first, and at most maxFound settings', () => {
+  it('lists settings with a matching label first, and no more settings than the limit', () => {
     const many = Array.from({ length: 20 }, (_, n) => ({ id: `b${n}`, label: 'settings.theme' }) as const);
     const results = hrefs('light', en, [
       {

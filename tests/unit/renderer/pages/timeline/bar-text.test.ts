@@ -5,7 +5,7 @@ const widthOf = (letter: string): number => (letter === 'W' ? 12 : 6);
 const widthOfText = (text: string): number =>
   Array.from(text).reduce((sum, letter) => sum + widthOf(letter), 0);
 
-test('shows the whole name if it fits the bar', () => {
+test('shows the whole job name if the name fits the bar', () => {
   expect(fittedText('✓', 'flux', 36, widthOf)).toBe('✓ flux');
 });
 
@@ -16,6 +16,6 @@ test('shortens a text to the width of the bar, even with wide letters', () => {
     expect(widthOfText(fittedText('✓', 'WiWiWiWiWiWiWi', room, widthOf))).toBeLessThanOrEqual(room);
 });
 
-test('shows only the sign if fewer than three letters fit', () => {
+test('shows only the status sign if fewer than three letters of the job name fit', () => {
   expect(fittedText('✓', 'flux-lora', 30, widthOf)).toBe('✓');
 });

@@ -68,7 +68,7 @@ describe('bars of a response', () => {
     expect(toBars(withUnknownOutcome)).toMatchObject([{ state: 'withdrawn', name: 'j_1' }]);
   });
 
-  test('have the name of the job when the job has one', () => {
+  test('have the name of the job when the job has a name', () => {
     const jobs = timeline.jobs.map(entry => ({ ...entry, name: 'warm tones' }));
     expect(toBars({ ...timeline, jobs })).toMatchObject([{ name: 'warm tones' }]);
   });

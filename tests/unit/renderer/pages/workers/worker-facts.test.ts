@@ -105,7 +105,7 @@ test('does not identify a worker by a label whose value would act as a pattern',
   expect(identifyingLabels(withPattern, [withPattern, withRack])).toBeNull();
 });
 
-test('tracks a joining worker from listening to greeted, connected and gone', () => {
+test('returns the join phase of a worker: listening, greeted, connected or gone', () => {
   expect(joinPhase(undefined)).toBe('listening');
   expect(joinPhase(workerView({ status: 'connecting', registered_at: null }))).toBe('listening');
   expect(joinPhase(workerView({ status: 'offline', registered_at: null }))).toBe('listening');

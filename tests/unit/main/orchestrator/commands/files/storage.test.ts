@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest';
 import { openFleet } from '../../../../../support/fleet-bench.ts';
 import type { Fleet } from '../../../../../support/fleet.ts';
 
-// The log may only contain commands that the orchestrator ran itself and that failed because of the full disk.
+// The log must contain only commands that the orchestrator ran itself and that failed because of the full disk.
 function expectOnlyFailedCommands(fleet: Fleet): void {
   for (const error of fleet.errors.splice(0))
     expect(error).toMatch(/^command\.failed: StorageError: database or disk is full/);

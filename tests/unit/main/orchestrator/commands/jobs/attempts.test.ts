@@ -35,16 +35,13 @@ test('moves a job from starting through running to completed as its worker repor
 test.each([
   ['starting', 'starting'],
   ['training', 'running'],
-] as const)(
-  'claims an offer when the first report of the published agent is “%s”',
-  async (reported, status) => {
-    const fleet = await openFleet();
-    const rig = await fleet.addIdleWorker({ agent: { protocol: 1 } });
-    const { jobId } = await fleet.submit();
-    await rig.report(jobId, reported);
-    expect(fleet.job(jobId).status).toBe(status);
-  },
-);
+] as const)('claims an offer when the first report of the v1 agent is “%s”', async (reported, status) => {
+  const fleet = await openFleet();
+  const rig = await fleet.addIdleWorker({ agent: { protocol: 1 } });
+  const { jobId } = await fleet.submit();
+  await rig.report(jobId, reported);
+  expect(fleet.job(jobId).status).toBe(status);
+});
 
 test('claims an offer when a heartbeat names the job', async () => {
   const fleet = await openFleet();
@@ -58,7 +55,7 @@ test('claims an offer when a heartbeat names the job', async () => {
 
 test.each([
   ['an exit code', { exit_code: 1, error: 'boom' }, 'trainer_exit'],
-  ["the published agent's error message", { error: 'Training exited with code 3' }, 'trainer_exit'],
+  ["the v1 agent's error message", { error: 'Training exited with code 3' }, 'trainer_exit'],
   ['a signal', { signal: 'SIGSEGV' }, 'trainer_signal'],
   ['a negative exit code', { error: 'Training exited with code -9' }, 'trainer_signal'],
   ['out of memory', { exit_code: 1, error: 'torch.OutOfMemoryError: CUDA out of memory' }, 'out_of_memory'],

@@ -1,4 +1,4 @@
-// See docs/internals/semantics.md, sections 2 and 5.
+// See docs/internals/semantics.md, sections 2 and 5. The heartbeat timeout T is 120 s, and takeover follows after 160 s.
 import { describe, expect, test } from 'vitest';
 import { openFleet } from '../../../../../support/fleet-bench.ts';
 import { refusalOf, valueOf } from '../../../../../support/fleet-outcome.ts';
@@ -91,7 +91,7 @@ test('repeats a cancel in every heartbeat response until the worker confirms the
   expect(valueOf(await rig.beat())).toMatchObject({ cancel: null, abandon_job: null });
 });
 
-test("repeats a cancel at registration and on the next stream of Trainyard's agent", async () => {
+test('repeats a cancel at registration and on the next stream of the v2 agent', async () => {
   const fleet = await openFleet();
   const rig = await fleet.addIdleWorker();
   const job = await fleet.runJob(rig);
@@ -107,7 +107,7 @@ test("repeats a cancel at registration and on the next stream of Trainyard's age
   expect(rig.stream.commands).toEqual([{ type: 'job_cancel', job_id: job, attempt_id: 'a_1' }]);
 });
 
-test('does not queue a cancel for a later stream of the published agent', async () => {
+test('does not queue a cancel for a later stream of the v1 agent', async () => {
   const fleet = await openFleet();
   const rig = await fleet.addIdleWorker({ agent: { protocol: 1 } });
   const job = await fleet.runJob(rig);
@@ -117,7 +117,7 @@ test('does not queue a cancel for a later stream of the published agent', async 
   await fleet.clock.advance(60_000);
   expect(rig.commandsOf('job_cancel')).toEqual([]);
   expect(fleet.job(job).status).toBe('cancelling');
-  // The published agent supports only `abandon_job` to stop a job.
+  // The v1 agent supports only `abandon_job` to stop a job.
   expect(await rig.register({ currentJobId: job })).toMatchObject({ abandon_job: job, resume_job: null });
 });
 

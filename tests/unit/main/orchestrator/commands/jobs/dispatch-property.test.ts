@@ -74,6 +74,7 @@ const onRig = (action: (rig: FleetWorker, fleet: Fleet) => Promise<unknown>): fc
     if (rig !== undefined) await action(rig, fleet);
   });
 
+// Reports `starting` and then `status` for the last offer of a worker.
 const onOffer = (status: 'completed' | 'failed' | 'running'): fc.Arbitrary<Action> =>
   onRig(async rig => {
     const offer = rig.commandsOf('job_submit').at(-1);
@@ -129,7 +130,7 @@ const shapeOf = (job: JobDetail): string =>
   JSON.stringify([job.gpu_count, job.worker_labels, job.priority, job.user]);
 
 // Returns true if a pause, a missing approval or a limit keeps the job pending.
-function isHeld({ fleet }: Scene, { user, approval }: JobDetail): boolean {
+function isHeldBack({ fleet }: Scene, { user, approval }: JobDetail): boolean {
   const { paused, max_concurrent: max, user_max_concurrent: maxOfUser } = fleet.orchestrator.queue.view();
   const live = fleet.store.liveJobs();
   const ofUser = live.filter(job => job.user === user);
@@ -146,7 +147,8 @@ function checkInvariants(scene: Scene): void {
   const views = jobs.map(id => fleet.job(id));
   // A job in back-off is not ready yet.
   const ready = views.filter(
-    job => job.status === 'pending' && job.reason?.startsWith('Waits until') !== true && !isHeld(scene, job),
+    job =>
+      job.status === 'pending' && job.reason?.startsWith('Waits until') !== true && !isHeldBack(scene, job),
   );
   const workers = fleet.orchestrator.workers.list(undefined);
   const idle = workers.filter(({ status, quarantine }) => status === 'idle' && quarantine === null);

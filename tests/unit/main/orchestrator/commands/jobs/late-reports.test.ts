@@ -1,4 +1,4 @@
-// See docs/internals/semantics.md, section 5.
+// See docs/internals/semantics.md, section 5. Takeover follows after 160 s of silence.
 import { expect, test } from 'vitest';
 import { JobId } from '../../../../../../protocol/ids.ts';
 import type { StatusReportBody } from '../../../../../../protocol/worker-api.ts';
@@ -34,7 +34,7 @@ const withLateResult = ({ job, seq }: State, status: string): State => ({
   },
 });
 
-/** Creates a job that was preempted on `former` and now runs on `holder`. */
+/** Creates a job that `holder` now runs, because `former` registered without the job. */
 async function runOnSecondWorker(
   fleet: Fleet,
 ): Promise<{ former: FleetWorker; holder: FleetWorker; job: JobId }> {

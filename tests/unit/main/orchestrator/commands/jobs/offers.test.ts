@@ -98,7 +98,7 @@ test('sends an open offer again on a new stream', async () => {
   expect(rig.stream.commands).toEqual([offer]);
 });
 
-test('ends the stream of the published agent when its offer is withdrawn, so that the agent registers again', async () => {
+test('ends the stream of the v1 agent when its offer is withdrawn, so that the agent registers again', async () => {
   const fleet = await openFleet();
   const rig = await fleet.addIdleWorker({ agent: { protocol: 1 } });
   const { jobId } = await fleet.submit();
@@ -111,7 +111,7 @@ test('ends the stream of the published agent when its offer is withdrawn, so tha
   expect(fleet.job(jobId)).toMatchObject({ status: 'running', attempt: 1, attempts: [{ outcome: null }] });
 });
 
-test('accepts a withdrawn job that the published agent starts anyway', async () => {
+test('accepts a withdrawn job that the v1 agent starts anyway', async () => {
   const fleet = await openFleet();
   const rig = await fleet.addIdleWorker({ agent: { protocol: 1 } });
   const { jobId } = await fleet.submit();
@@ -120,7 +120,7 @@ test('accepts a withdrawn job that the published agent starts anyway', async () 
   expect(fleet.job(jobId)).toMatchObject({ status: 'running', attempt: 1 });
 });
 
-test("keeps the stream of Trainyard's agent open when its offer is withdrawn", async () => {
+test('keeps the stream of the v2 agent open when its offer is withdrawn', async () => {
   const fleet = await openFleet();
   const rig = await fleet.addIdleWorker();
   await fleet.submit();
@@ -167,8 +167,8 @@ test('withdraws an offer only once when another worker disconnects in the same t
   expect(fleet.job(jobId)).toMatchObject({ status: 'dispatched', attempt: 2, worker_id: rig.id });
 });
 
-// Keeps the worker in contact for `ms` milliseconds without acknowledging offers. Heartbeats name the job `earlier`,
-// if it is set.
+// Keeps the worker in contact for `ms` milliseconds without acknowledging offers. If `earlier` is set, the heartbeats
+// name that job.
 async function ignoreOffers(fleet: Fleet, rig: FleetWorker, ms: number, earlier?: JobId): Promise<void> {
   for (let left = ms; left > 0; left -= 15_000) {
     await fleet.clock.advance(Math.min(left, 15_000) - 1_000);

@@ -166,8 +166,8 @@ describe('submitting with an idempotency key', () => {
   test('creates one job for concurrent requests with the same idempotency key', async () => {
     const fleet = await openFleet();
     const answers = await Promise.all([1, 2, 3].map(() => fleet.trySubmit({}, ada, key)));
-    expect(new Set(answers.map(answer => idOf(valueOf(answer)))).size).toBe(1);
-    expect(answers.filter(answer => accepted(valueOf(answer)).isRepeat)).toHaveLength(2);
+    expect(new Set(answers.map(answer => jobIdOf(valueOf(answer)))).size).toBe(1);
+    expect(answers.filter(answer => expectAccepted(valueOf(answer)).isRepeat)).toHaveLength(2);
     expect(snapshot(fleet).pending).toHaveLength(1);
   });
 
@@ -200,12 +200,12 @@ describe('submitting with an idempotency key', () => {
     await fleet.clock.advance(12 * hourMs);
     await fleet.restart({ crash: true });
     await fleet.clock.advance(12 * hourMs - 1);
-    expect(valueOf(await fleet.trySubmit({}, ada, key))).toMatchObject({ jobId: idOf(first) });
+    expect(valueOf(await fleet.trySubmit({}, ada, key))).toMatchObject({ jobId: jobIdOf(first) });
     await fleet.clock.advance(1);
     const second = valueOf(await fleet.trySubmit({ priority: 20 }, ada, { ...key, fingerprint: 'f2' }));
-    expect(idOf(second)).not.toBe(idOf(first));
+    expect(jobIdOf(second)).not.toBe(jobIdOf(first));
     expect(valueOf(await fleet.trySubmit({}, ada, { ...key, fingerprint: 'f2' }))).toMatchObject({
-      jobId: idOf(second),
+      jobId: jobIdOf(second),
     });
   });
 
@@ -218,16 +218,16 @@ describe('submitting with an idempotency key', () => {
     fleet.clock.shiftWall(ms);
     // A submit with another key makes the store remove expired keys.
     await fleet.trySubmit({}, bob, key);
-    expect(valueOf(await fleet.trySubmit({}, ada, key))).toMatchObject({ jobId: idOf(first) });
+    expect(valueOf(await fleet.trySubmit({}, ada, key))).toMatchObject({ jobId: jobIdOf(first) });
     await fleet.restart();
-    expect(valueOf(await fleet.trySubmit({}, ada, key))).toMatchObject({ jobId: idOf(first) });
+    expect(valueOf(await fleet.trySubmit({}, ada, key))).toMatchObject({ jobId: jobIdOf(first) });
   });
 
   test('returns job_not_found for the idempotency key of a deleted job', async () => {
     const fleet = await openFleet();
-    const { jobId } = accepted(valueOf(await fleet.trySubmit({}, ada, key)));
+    const { jobId } = expectAccepted(valueOf(await fleet.trySubmit({}, ada, key)));
     await fleet.cancel(jobId);
-    expect(accepted(valueOf(await fleet.trySubmit({}, ada, key))).jobId).toBe(jobId);
+    expect(expectAccepted(valueOf(await fleet.trySubmit({}, ada, key))).jobId).toBe(jobId);
     await fleet.orchestrator.jobs.remove(jobId, ada);
     expect(refusalOf(await fleet.trySubmit({}, ada, key))).toEqual({ code: 'job_not_found' });
     expect(snapshot(fleet).pending).toEqual([]);
@@ -254,11 +254,11 @@ describe('submitting with an idempotency key', () => {
 });
 
 type Submitted = Extract<Awaited<ReturnType<Fleet['trySubmit']>>, { ok: true }>['value'];
-function accepted(answer: Submitted): Exclude<Submitted, { readonly status: 'rejected' }> {
+function expectAccepted(answer: Submitted): Exclude<Submitted, { readonly status: 'rejected' }> {
   if (answer.status === 'rejected') throw new Error(`rejected: ${answer.reason}`);
   return answer;
 }
-const idOf = (answer: Submitted): string => accepted(answer).jobId;
+const jobIdOf = (answer: Submitted): string => expectAccepted(answer).jobId;
 
 describe('retrying an ended job', () => {
   test.each(['completed', 'failed', 'cancelled'] as const)(
@@ -270,7 +270,7 @@ describe('retrying an ended job', () => {
       if (status === 'cancelled') await fleet.cancel(job);
       await rig.report(job, status, { ...(status === 'failed' && { exit_code: 1 }) });
       expect(fleet.job(job).status).toBe(status);
-      const { jobId, workerId } = accepted(valueOf(await fleet.orchestrator.jobs.retry(job, bob)));
+      const { jobId, workerId } = expectAccepted(valueOf(await fleet.orchestrator.jobs.retry(job, bob)));
       await fleet.clock.settle();
       expect(jobId).not.toBe(job);
       expect(workerId).toBe(rig.id);
@@ -301,7 +301,7 @@ describe('retrying an ended job', () => {
     const { jobId } = await fleet.submit({ config_name: 'portrait' });
     await fleet.cancel(jobId);
     lr = 2;
-    const retry = accepted(valueOf(await fleet.orchestrator.jobs.retry(jobId, ada)));
+    const retry = expectAccepted(valueOf(await fleet.orchestrator.jobs.retry(jobId, ada)));
     expect(fleet.store.payload(retry.jobId)).toEqual({
       config: { lr: 1 },
       dataloader: { path: 'v1' },

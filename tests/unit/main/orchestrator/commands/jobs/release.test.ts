@@ -182,19 +182,22 @@ describe.each([1, 2] as const)('an unconfirmed stop (protocol %i)', protocol => 
 test.each([
   ['drain', 'pending', null],
   ['timeout', 'failed', 'timeout'],
-] as const)('releases a job with an unconfirmed stop by %s as %s', async (why, status, cause) => {
-  const fleet = await openFleet();
-  const rig = await fleet.addIdleWorker();
-  const job = await fleet.runJob(rig, { max_retries: 0, ...(why === 'timeout' && { timeout_s: 10 }) });
-  if (why === 'drain') await fleet.drain(rig, { deadlineMs: 10_000 });
-  await fleet.clock.advance(10_000);
-  for (const intervalMs of [30_000, 30_000]) {
-    await fleet.clock.advance(intervalMs);
-    await rig.beat(job);
-  }
-  expect(valueOf(await fleet.release(job))).toMatchObject({ status, cause });
-  expect(fleet.job(job).attempts[0]?.outcome).toBe(why === 'drain' ? 'given_up' : 'failed');
-});
+] as const)(
+  'changes a job whose stop by %s is unconfirmed to %s when the job is released',
+  async (why, status, cause) => {
+    const fleet = await openFleet();
+    const rig = await fleet.addIdleWorker();
+    const job = await fleet.runJob(rig, { max_retries: 0, ...(why === 'timeout' && { timeout_s: 10 }) });
+    if (why === 'drain') await fleet.drain(rig, { deadlineMs: 10_000 });
+    await fleet.clock.advance(10_000);
+    for (const intervalMs of [30_000, 30_000]) {
+      await fleet.clock.advance(intervalMs);
+      await rig.beat(job);
+    }
+    expect(valueOf(await fleet.release(job))).toMatchObject({ status, cause });
+    expect(fleet.job(job).attempts[0]?.outcome).toBe(why === 'drain' ? 'given_up' : 'failed');
+  },
+);
 
 test.each(['pending', 'dispatched', 'starting', 'running'] as const)(
   'returns nothing_to_release for a %s job',

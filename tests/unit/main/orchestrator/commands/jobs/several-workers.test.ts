@@ -6,11 +6,11 @@ import { refusalOf, valueOf } from '../../../../../support/fleet-outcome.ts';
 import { ada, type Fleet } from '../../../../../support/fleet.ts';
 import type { FleetWorker } from '../../../../../support/fleet-worker.ts';
 
-const onTwo = { num_nodes: 2, gpu_count: 1 } as const;
+const onTwoWorkers = { num_nodes: 2, gpu_count: 1 } as const;
 const multiNode = { isMultiNode: true } as const;
 const addRig = (fleet: Fleet, name: string): Promise<FleetWorker> =>
   fleet.addIdleWorker({ name, agent: multiNode });
-// Creates the report fields by which a worker announces that its trainer can start.
+// Creates the report fields with which a worker announces that its trainer can start, and where other trainers reach it.
 const ready = (address: string | null, port = 29_500) => ({ ready: { address, port } });
 const nodesOf = (fleet: Fleet, id: JobId) => fleet.job(id).attempts.at(-1)?.nodes ?? [];
 const statesOf = (fleet: Fleet, id: JobId) => nodesOf(fleet, id).map(({ state }) => state);
@@ -20,7 +20,7 @@ async function offerToPair(options: Parameters<Fleet['submit']>[0] = {}) {
   const fleet = await openFleet();
   const first = await addRig(fleet, 'rig-1');
   const second = await addRig(fleet, 'rig-2');
-  const { jobId } = await fleet.submit({ ...onTwo, ...options });
+  const { jobId } = await fleet.submit({ ...onTwoWorkers, ...options });
   return { fleet, first, second, jobId };
 }
 
@@ -40,7 +40,7 @@ describe('the dispatch of a job on two workers', () => {
   test('waits until two workers are idle, and offers the same attempt to both workers', async () => {
     const fleet = await openFleet();
     const first = await addRig(fleet, 'rig-1');
-    const { jobId } = await fleet.submit(onTwo);
+    const { jobId } = await fleet.submit(onTwoWorkers);
     expect(fleet.job(jobId)).toMatchObject({
       status: 'pending',
       wait: { code: 'unmet' },
@@ -60,7 +60,7 @@ describe('the dispatch of a job on two workers', () => {
     const fleet = await openFleet();
     const rigs = [await fleet.addIdleWorker(), await fleet.addIdleWorker()];
     await addRig(fleet, 'rig-3');
-    const { jobId } = await fleet.submit(onTwo);
+    const { jobId } = await fleet.submit(onTwoWorkers);
     expect(fleet.job(jobId).status).toBe('pending');
     expect(rigs.flatMap(rig => rig.commandsOf('job_submit'))).toEqual([]);
   });
@@ -70,7 +70,7 @@ describe('the dispatch of a job on two workers', () => {
     const busy = await addRig(fleet, 'rig-1');
     const running = await fleet.runJob(busy);
     const idle = await addRig(fleet, 'rig-2');
-    const { jobId: pair } = await fleet.submit(onTwo);
+    const { jobId: pair } = await fleet.submit(onTwoWorkers);
     const { jobId: single } = await fleet.submit();
     expect(fleet.job(pair)).toMatchObject({ wait: { code: 'gathering', params: { free: 1, wanted: 2 } } });
     expect(fleet.job(single)).toMatchObject({ status: 'pending', wait: { code: 'ahead' } });
@@ -85,7 +85,7 @@ describe('the dispatch of a job on two workers', () => {
     const rig = await addRig(fleet, 'rig-1');
     const otherRig = await addRig(fleet, 'rig-2');
     await otherRig.disconnect();
-    await fleet.submit(onTwo);
+    await fleet.submit(onTwoWorkers);
     const { jobId } = await fleet.submit();
     expect(fleet.job(jobId)).toMatchObject({ status: 'dispatched', worker_id: rig.id });
   });
@@ -94,7 +94,7 @@ describe('the dispatch of a job on two workers', () => {
     const fleet = await openFleet();
     await fleet.runJob(await addRig(fleet, 'rig-1'));
     const idle = await addRig(fleet, 'rig-2');
-    await fleet.submit(onTwo);
+    await fleet.submit(onTwoWorkers);
     const { jobId } = await fleet.submit({ priority: 'high' });
     expect(fleet.job(jobId)).toMatchObject({ status: 'dispatched', worker_id: idle.id });
   });
@@ -273,7 +273,7 @@ describe('stopping a job on two workers', () => {
     valueOf(await fleet.orchestrator.jobs.remove(jobId, ada));
     expect(second.view().status).toBe('idle');
     expect(valueOf(await second.beat(jobId)).abandon_job).toBe(jobId);
-    const { jobId: next } = await fleet.submit(onTwo);
+    const { jobId: next } = await fleet.submit(onTwoWorkers);
     expect(fleet.job(next).status).toBe('dispatched');
   });
 
@@ -282,7 +282,7 @@ describe('stopping a job on two workers', () => {
     valueOf(await first.report(jobId, 'completed'));
     valueOf(await second.report(jobId, 'cancelled'));
     valueOf(await fleet.orchestrator.jobs.remove(jobId, ada));
-    const { jobId: next } = await fleet.submit(onTwo);
+    const { jobId: next } = await fleet.submit(onTwoWorkers);
     expect(fleet.job(next).status).toBe('dispatched');
   });
 });

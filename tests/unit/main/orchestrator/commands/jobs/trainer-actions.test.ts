@@ -163,7 +163,7 @@ describe('refused trainer actions', () => {
     expect(fleet.trail(job)).not.toContain('job.asked');
   });
 
-  test("returns worker_unable for SimpleTuner's own agent", async () => {
+  test('returns worker_unable for the v1 agent', async () => {
     const { rig, request } = await openRunning({ protocol: 1 });
     expect(refusalOf(await request())).toEqual({ code: 'worker_unable' });
     expect(rig.commandsOf('job_ask')).toEqual([]);

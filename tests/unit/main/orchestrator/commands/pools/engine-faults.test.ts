@@ -34,7 +34,7 @@ describe('machines whose workers never register', () => {
     expect(poolDetails(pools, jobId)).toEqual([
       expect.stringContaining('system paused the pool: 3 machines'),
     ]);
-    // The time of such machines counts as GPU-hours.
+    // The time of a machine whose worker never registered counts as GPU-hours.
     expect(pool().usage.gpu_hours_today).toBeCloseTo(0.5, 1);
     habits.joinMs = 1_000;
     valueOf(await fleet.orchestrator.pools.resume(poolIdOf(pools), ada));

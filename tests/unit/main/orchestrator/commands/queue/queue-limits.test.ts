@@ -1,4 +1,4 @@
-// See docs/internals/semantics.md, section 7. T, the heartbeat timeout, is 120 s.
+// See docs/internals/semantics.md, section 7. T, the heartbeat timeout, is 120 s. Takeover follows after 160 s of silence.
 import { describe, expect, test } from 'vitest';
 import type { JobId } from '../../../../../../protocol/ids.ts';
 import { openFleet } from '../../../../../support/fleet-bench.ts';
@@ -140,7 +140,7 @@ describe('limit on the running jobs of each user', () => {
       if (status === 'recovering') await fleet.release(jobId);
       if (status === 'dispatched') await fleet.cancel(jobId);
       if (status !== 'recovering') await rig.report(jobId, 'cancelled');
-      // One of the two jobs may run, but never both.
+      // The two jobs must never run at the same time.
       expect(liveJobIds(fleet)).toHaveLength(1);
     },
   );

@@ -1,5 +1,5 @@
-// See docs/internals/semantics.md, section 5. T, the heartbeat timeout, is 120 s. Two heartbeats without the job end the
-// attempt only when they are at least 20 s apart.
+// See docs/internals/semantics.md, section 5. T, the heartbeat timeout, is 120 s. Two heartbeats that do not name the
+// worker's job end its attempt only if at least 20 s lie between the heartbeats.
 import { describe, expect, test } from 'vitest';
 import type { JobId } from '../../../../../../protocol/ids.ts';
 import { openFleet } from '../../../../../support/fleet-bench.ts';
@@ -74,7 +74,7 @@ describe.each([1, 2] as const)('heartbeats without the job (protocol %i)', proto
   });
 });
 
-describe("heartbeats of Trainyard's agent without its job", () => {
+describe('heartbeats of the v2 agent without its job', () => {
   test.each(heartbeats)('ends the attempt when a second heartbeat %s', async (_case, sendHeartbeat) => {
     const fleet = await openFleet();
     const rig = await fleet.addIdleWorker();
@@ -154,7 +154,7 @@ describe("heartbeats of Trainyard's agent without its job", () => {
   });
 });
 
-describe('heartbeats of the published agent without its job', () => {
+describe('heartbeats of the v1 agent without its job', () => {
   const start = async () => {
     const fleet = await openFleet();
     const rig = await fleet.addIdleWorker({ agent: { protocol: 1 } });
@@ -165,13 +165,13 @@ describe('heartbeats of the published agent without its job', () => {
     return { fleet, rig, job };
   };
 
-  test('ends the stream to make the published agent register, and keeps its job until then', async () => {
+  test('ends the stream to make the v1 agent register, and keeps its job until then', async () => {
     const { fleet, rig, job } = await start();
     expect(rig.stream.ended).toBe(true);
     expect(fleet.job(job)).toMatchObject({ status: 'running', attempt: 1 });
   });
 
-  test('resumes the job that the published agent names when it registers', async () => {
+  test('resumes the job that the v1 agent names when it registers', async () => {
     const { fleet, rig, job } = await start();
     await rig.connect({ currentJobId: job });
     await fleet.clock.advance(minGapMs);
@@ -180,13 +180,13 @@ describe('heartbeats of the published agent without its job', () => {
     expect(rig.stream.ended).toBe(false);
   });
 
-  test('ends the attempt when the published agent registers without the job', async () => {
+  test('ends the attempt when the v1 agent registers without the job', async () => {
     const { fleet, rig, job } = await start();
     await rig.connect();
     expect(fleet.job(job)).toMatchObject({ status: 'failed', cause: 'worker_lost' });
   });
 
-  test('ends the stream again when the published agent reopens the stream without registering', async () => {
+  test('ends the stream again when the v1 agent reopens the stream without registering', async () => {
     const { fleet, rig } = await start();
     await rig.openStream();
     await rig.beat();
@@ -195,7 +195,7 @@ describe('heartbeats of the published agent without its job', () => {
     expect(rig.stream.ended).toBe(true);
   });
 
-  test('ends the stream when the published agent does not name a cancelled offer', async () => {
+  test('ends the stream when the v1 agent does not name a cancelled offer', async () => {
     const fleet = await openFleet();
     const rig = await fleet.addIdleWorker({ agent: { protocol: 1 } });
     const { jobId } = await fleet.submit();

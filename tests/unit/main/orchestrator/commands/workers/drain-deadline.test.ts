@@ -1,4 +1,5 @@
-// See docs/internals/semantics.md, section 5. A job that is requeued at the deadline uses no retry.
+// See docs/internals/semantics.md, section 5. T, the heartbeat timeout, is 120 s. A job that is requeued at the drain deadline
+// uses no retry.
 import { describe, expect, test } from 'vitest';
 import { openFleet } from '../../../../../support/fleet-bench.ts';
 import { valueOf } from '../../../../../support/fleet-outcome.ts';

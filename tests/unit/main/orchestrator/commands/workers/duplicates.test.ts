@@ -139,7 +139,7 @@ test.each<[string, AgentOptions]>([
   expect(rig.view()).toMatchObject({ status: 'idle', duplicate: null });
 });
 
-test('accepts the published agent when it registers again immediately', async () => {
+test('accepts the v1 agent when it registers again immediately', async () => {
   const fleet = await openFleet();
   const rig = await fleet.addIdleWorker({ agent: { protocol: 1 } });
   await rig.connect({});

@@ -10,7 +10,7 @@ const missing: GpuTrouble = { gpu: 1, kind: 'missing', detail: 'nvidia-smi does 
 const held: GpuTrouble = { gpu: 0, kind: 'held', detail: 'process 4711 (blender) uses 9 GiB of its memory' };
 const holdBackForAll = { missing: true, errors: true, held: true } as const;
 
-const report = async (rig: FleetWorker, ...gpu_troubles: readonly GpuTrouble[]): Promise<void> => {
+const reportTroubles = async (rig: FleetWorker, ...gpu_troubles: readonly GpuTrouble[]): Promise<void> => {
   valueOf(await rig.beat(null, { gpu_troubles }));
 };
 
@@ -20,7 +20,7 @@ const gpuEvents = (fleet: Fleet, rig: FleetWorker): readonly string[] =>
 test('offers no job to a worker with a missing GPU, and explains why, until two heartbeats report no trouble', async () => {
   const fleet = await openFleet();
   const rig = await fleet.addIdleWorker({ name: 'rig-3' });
-  await report(rig, missing);
+  await reportTroubles(rig, missing);
   expect(rig.view()).toMatchObject({
     status: 'idle',
     status_reason: 'gpu_trouble',
@@ -42,9 +42,9 @@ test('offers no job to a worker with a missing GPU, and explains why, until two 
       },
     ],
   });
-  await report(rig);
+  await reportTroubles(rig);
   expect(rig.commandsOf('job_submit')).toEqual([]);
-  await report(rig);
+  await reportTroubles(rig);
   expect(rig.lastOffer().job_id).toBe(jobId);
   expect(rig.view().gpu_troubles).toEqual([]);
 });
@@ -53,7 +53,7 @@ test('dispatches a job to another worker while one worker has a GPU problem', as
   const fleet = await openFleet();
   const faultyRig = await fleet.addIdleWorker();
   const soundRig = await fleet.addIdleWorker();
-  await report(faultyRig, missing);
+  await reportTroubles(faultyRig, missing);
   const { jobId } = await fleet.submit();
   expect(soundRig.lastOffer().job_id).toBe(jobId);
   expect(faultyRig.commands).toEqual([]);
@@ -74,13 +74,13 @@ describe('recording GPU problems', () => {
   test('records a GPU problem once when it starts and once when it ends', async () => {
     const fleet = await openFleet();
     const rig = await fleet.addIdleWorker();
-    await report(rig, missing);
+    await reportTroubles(rig, missing);
     const before = fleet.writes;
-    for (let n = 0; n < 5; n += 1) await report(rig, missing);
+    for (let n = 0; n < 5; n += 1) await reportTroubles(rig, missing);
     expect(fleet.writes).toBe(before);
     expect(gpuEvents(fleet, rig)).toEqual(['worker.gpu_trouble']);
-    await report(rig, missing, held);
-    for (let n = 0; n < 5; n += 1) await report(rig);
+    await reportTroubles(rig, missing, held);
+    for (let n = 0; n < 5; n += 1) await reportTroubles(rig);
     expect(gpuEvents(fleet, rig)).toEqual([
       'worker.gpu_trouble',
       'worker.gpu_trouble',
@@ -97,16 +97,16 @@ describe('recording GPU problems', () => {
   test('records a GPU problem once when it flaps from heartbeat to heartbeat', async () => {
     const fleet = await openFleet();
     const rig = await fleet.addIdleWorker();
-    for (let n = 0; n < 20; n += 1) await report(rig, ...(n % 2 === 0 ? [missing] : []));
+    for (let n = 0; n < 20; n += 1) await reportTroubles(rig, ...(n % 2 === 0 ? [missing] : []));
     expect(gpuEvents(fleet, rig)).toEqual(['worker.gpu_trouble']);
   });
 
   test('updates the details of a GPU problem without a new event', async () => {
     const fleet = await openFleet();
     const rig = await fleet.addIdleWorker();
-    await report(rig, held);
+    await reportTroubles(rig, held);
     const sameKind = { ...held, detail: 'process 4712 (blender)' };
-    await report(rig, sameKind);
+    await reportTroubles(rig, sameKind);
     expect(rig.view().gpu_troubles).toEqual([sameKind]);
     expect(gpuEvents(fleet, rig)).toEqual(['worker.gpu_trouble']);
   });
@@ -117,9 +117,9 @@ test('answers heartbeats while the disk is full, and records GPU problems afterw
   const rig = await fleet.addIdleWorker();
   await fleet.setDiskFull(true);
   await fleet.submit().catch(() => {});
-  for (let n = 0; n < 3; n += 1) await report(rig, missing);
+  for (let n = 0; n < 3; n += 1) await reportTroubles(rig, missing);
   await fleet.setDiskFull(false);
-  await report(rig, missing);
+  await reportTroubles(rig, missing);
   expect(gpuEvents(fleet, rig)).toEqual(['worker.gpu_trouble']);
 });
 
@@ -136,12 +136,12 @@ describe('GPU problems in a registration', () => {
   test('keeps a known GPU problem when a restarted agent registers without GPU problems', async () => {
     const fleet = await openFleet();
     const rig = await fleet.addIdleWorker();
-    await report(rig, held);
+    await reportTroubles(rig, held);
     await rig.connect({ startId: 'another', gpuTroubles: [] });
     await fleet.submit();
     expect(rig.view().gpu_troubles).toEqual([held]);
     expect(rig.commandsOf('job_submit')).toEqual([]);
-    await report(rig);
+    await reportTroubles(rig);
     expect(rig.commandsOf('job_submit')).toHaveLength(1);
   });
 
@@ -158,7 +158,7 @@ describe('GPU problems in a registration', () => {
 test('dispatches nothing to a worker with a known GPU problem after a restart', async () => {
   const fleet = await openFleet();
   const rig = await fleet.addIdleWorker();
-  await report(rig, missing);
+  await reportTroubles(rig, missing);
   await fleet.submit();
   await fleet.restart();
   await rig.openStream();
@@ -170,7 +170,7 @@ describe('GpuTroublePolicy', () => {
   test('dispatches a job immediately when the policy is switched off for the kind of GPU problem', async () => {
     const fleet = await openFleet();
     const rig = await fleet.addIdleWorker();
-    await report(rig, held);
+    await reportTroubles(rig, held);
     await fleet.submit();
     expect(rig.commandsOf('job_submit')).toEqual([]);
     fleet.orchestrator.lifecycle.holdBackFor({ ...holdBackForAll, held: false });
@@ -183,7 +183,7 @@ describe('GpuTroublePolicy', () => {
     const fleet = await openFleet();
     const rig = await fleet.addIdleWorker();
     fleet.orchestrator.lifecycle.holdBackFor({ missing: false, errors: false, held: false });
-    await report(rig, held, missing);
+    await reportTroubles(rig, held, missing);
     expect(rig.view().status_reason).toBeNull();
     fleet.orchestrator.lifecycle.holdBackFor(holdBackForAll);
     await fleet.clock.settle();
@@ -200,28 +200,28 @@ test('dispatches nothing to a worker with a GPU problem when its quarantine ends
     const job = await fleet.runJob(rig);
     await rig.report(job, 'failed', { cause: 'start_failed', error: 'no python' });
   }
-  await report(rig, missing);
+  await reportTroubles(rig, missing);
   await fleet.submit();
   for (let minute = 0; minute < 11; minute += 1) {
     await fleet.clock.advance(60_000);
-    await report(rig, missing);
+    await reportTroubles(rig, missing);
   }
   expect(rig.commandsOf('job_submit')).toHaveLength(3);
-  await report(rig);
-  await report(rig);
+  await reportTroubles(rig);
+  await reportTroubles(rig);
   expect(rig.commandsOf('job_submit')).toHaveLength(4);
 });
 
 test('counts workers with GPU problems by kind in the queue figures', async () => {
   const fleet = await openFleet();
   const [first, second] = [await fleet.addIdleWorker(), await fleet.addIdleWorker()];
-  await report(first, missing, held);
-  await report(second, missing);
+  await reportTroubles(first, missing, held);
+  await reportTroubles(second, missing);
   expect(fleet.orchestrator.queue.figures().gpuTroubles).toEqual({ missing: 2, errors: 0, held: 1 });
 });
 
 test.each<[string, unknown, readonly GpuTrouble[]]>([
-  ['a value that is no list', 'broken', []],
+  ['a value that is not a list', 'broken', []],
   [
     'invalid entries',
     [null, 7, { gpu: -1, kind: 'held', detail: '' }, { gpu: 0, kind: 'tired', detail: '' }],

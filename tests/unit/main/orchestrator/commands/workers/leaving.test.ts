@@ -1,4 +1,4 @@
-// See docs/internals/semantics.md, sections 1 and 5.
+// See docs/internals/semantics.md, sections 1 and 5. T, the heartbeat timeout, is 120 s. An offer is withdrawn after 45 s.
 import { describe, expect, test } from 'vitest';
 import { openFleet } from '../../../../../support/fleet-bench.ts';
 import { refusalOf } from '../../../../../support/fleet-outcome.ts';

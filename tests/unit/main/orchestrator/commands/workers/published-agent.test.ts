@@ -1,11 +1,12 @@
-// The published agent drops a job that arrives too soon after its report, so the orchestrator waits first.
-// See docs/internals/semantics.md, section 0, and docs/internals/worker-contract.md, section 3.
+// The v1 agent drops a job that arrives too soon after its report, so the orchestrator waits first.
+// See docs/internals/semantics.md, section 0, and docs/internals/worker-contract.md, section 3. Takeover follows after
+// 160 s of silence.
 import { describe, expect, test } from 'vitest';
 import { system } from '../../../../../../main/orchestrator/model.ts';
 import { openFleet } from '../../../../../support/fleet-bench.ts';
 
 test.each(['completed', 'failed'] as const)(
-  'waits 50 ms between the report “%s” and the next offer to the published agent',
+  'waits 50 ms between the report “%s” and the next offer to the v1 agent',
   async status => {
     const fleet = await openFleet();
     const rig = await fleet.addIdleWorker({ agent: { protocol: 1 } });
@@ -21,7 +22,7 @@ test.each(['completed', 'failed'] as const)(
 );
 
 test.each(['cancelled', 'failed', 'completed'] as const)(
-  'waits 500 ms between the report “%s” about a stopped job and the next offer to the published agent',
+  'waits 500 ms between the report “%s” about a stopped job and the next offer to the v1 agent',
   async status => {
     const fleet = await openFleet();
     const rig = await fleet.addIdleWorker({ agent: { protocol: 1 } });
@@ -193,7 +194,7 @@ test.each(['heartbeat', 'registration'] as const)(
   },
 );
 
-test("sends the next offer to Trainyard's agent without a cooldown", async () => {
+test('sends the next offer to the v2 agent without a cooldown', async () => {
   const fleet = await openFleet();
   const rig = await fleet.addIdleWorker();
   const first = await fleet.runJob(rig);
@@ -203,7 +204,7 @@ test("sends the next offer to Trainyard's agent without a cooldown", async () =>
   expect(rig.lastOffer().job_id).toBe(second);
 });
 
-test('tells an ephemeral published agent to leave after the cooldown', async () => {
+test('tells an ephemeral v1 agent to leave after the cooldown', async () => {
   const fleet = await openFleet();
   const rig = await fleet.addIdleWorker({ type: 'ephemeral', agent: { protocol: 1 } });
   const job = await fleet.runJob(rig);

@@ -86,7 +86,7 @@ describe('three different jobs in a row that fail to start', () => {
         await rig.report(await fleet.runJob(rig), 'completed');
       },
     ],
-  ])('resets the count of failures when a job in between %s', async (_case, runJobBetween) => {
+  ])('resets the count of failures when a job between two failures %s', async (_case, runJobBetween) => {
     const fleet = await openFleet();
     const rig = await fleet.addIdleWorker();
     for (let n = 0; n < 2; n++) await fail(fleet, rig);
@@ -97,7 +97,7 @@ describe('three different jobs in a row that fail to start', () => {
     expect(rig.view().status_reason).toBe('quarantined');
   });
 
-  test('ignores jobs in between that reveal nothing about the worker', async () => {
+  test('ignores jobs between two failures that reveal nothing about the worker', async () => {
     const fleet = await openFleet();
     const rig = await fleet.addIdleWorker();
     for (let n = 0; n < 2; n++) await fail(fleet, rig);

@@ -113,7 +113,7 @@ test('starts an update after the running job, and dispatches no other job to the
   expect(fleet.job(next).status).toBe('dispatched');
 });
 
-test('cancels an update until the worker restarts, and tells the worker not to proceed after a cancel', async () => {
+test('cancels an update only before the worker restarts, and tells the worker not to proceed after a cancel', async () => {
   const { fleet, rigs } = await openUpdatable(1);
   const [rig] = rigs as [FleetWorker];
   await requestAll(fleet, 'now');

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { createAgenda } from '../../../../../../main/orchestrator/memory/placement/ranking.ts';
 
-test('returns each key once when the key is due by the newest time that was set', () => {
+test('returns an added key in the next call, and a scheduled key once its newest due time is reached', () => {
   const agenda = createAgenda<string>();
   agenda.add('now');
   agenda.add('now');

@@ -25,10 +25,13 @@ describe('choosing a worker for a job with data', () => {
       });
     const chooseWorker = (job: WaitingJob, candidates = workers) =>
       makeIndex([job], candidates).next()?.workerId;
+    // No worker has datasets of these two jobs, so the worker that was created first is chosen.
     expect(chooseWorker(jobWithData())).toBe('w_1');
     expect(chooseWorker(jobWithData(['fish']))).toBe('w_1');
+    // Worker w_4 has the same datasets, but more GPUs than the job needs.
     expect(chooseWorker(jobWithData(['cats', 'dogs']))).toBe('w_3');
     expect(chooseWorker(jobWithData(['cats', 'dogs', 'birds']))).toBe('w_5');
+    // The job avoids its previous worker w_3 while another worker fits.
     expect(chooseWorker(jobWithData(['cats', 'dogs'], WorkerId.parse('w_3')))).toBe('w_5');
     expect(chooseWorker(jobWithData(['cats'], WorkerId.parse('w_3')), workers.slice(2, 4))).toBe('w_4');
     expect(chooseWorker(jobWithData(['cats'], WorkerId.parse('w_3')), workers.slice(2, 3))).toBe('w_3');

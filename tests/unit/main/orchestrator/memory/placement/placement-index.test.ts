@@ -11,6 +11,9 @@ import { makeNeeds } from '../../builders.ts';
 import { makeWaitingJob, makeIdleWorker, makeIndex } from './builders.ts';
 import type { IdleWorker, WaitingJob } from '../../../../../../main/orchestrator/ports/jobs.ts';
 
+// Waiting jobs with the same requirements form a shape. Idle workers with the same offering form a class. The index
+// caches shapes and classes.
+
 // Takes all available placements, as dispatch does.
 function placeAll(index: PlacementIndex): readonly Placement[] {
   const placements: Placement[] = [];
@@ -324,7 +327,7 @@ const fittingWorkers = ({ workers }: Model, job: WaitingJob): readonly IdleWorke
     );
 };
 
-// Returns the jobs that may start, in queue order.
+// Returns the jobs of users below their limit, in queue order.
 const jobsInOrder = ({ jobs, usersAtLimit }: Model): readonly WaitingJob[] =>
   [...jobs.values()]
     .filter(({ user }) => !usersAtLimit.has(user))
@@ -410,7 +413,7 @@ const steps: readonly fc.WeightedArbitrary<Step>[] = [
       }),
   },
   {
-    // Compares `wouldPlace` with the placement that the job gets when it is added. Both leave the index unchanged.
+    // Compares `wouldPlace` with the placement that the job gets when the job is added. The index is unchanged afterwards.
     weight: 2,
     arbitrary: anyJob.map(job => ({ jobs }, index) => {
       const before = index.next();
@@ -425,7 +428,7 @@ const steps: readonly fc.WeightedArbitrary<Step>[] = [
     }),
   },
   {
-    // Places jobs until none fits. No job may overtake an earlier job of the same user and shape.
+    // Places jobs until none fits. A job must not overtake an earlier job of the same user and shape.
     weight: 1,
     arbitrary: fc.constant<Step>((model, index) => {
       for (let next = expectNext(model, index); next !== null; next = expectNext(model, index)) {

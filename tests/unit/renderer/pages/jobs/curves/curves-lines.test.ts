@@ -118,7 +118,7 @@ test('sorts points by step and merges points at the same step', () => {
   ]);
 });
 
-test('draws the curves of compared jobs in styles that the own curves do not use', () => {
+test('draws the curves of compared jobs in styles that the curves of the job itself do not use', () => {
   const ownCurves = curvesOf([0, { loss: [bucket(1, 1)] }], [5, { loss: [bucket(2, 1)] }]);
   const other = (id: string) => ({
     id,

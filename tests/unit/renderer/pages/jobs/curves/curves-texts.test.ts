@@ -51,7 +51,7 @@ test('returns the names of charts and lines, and the texts of positions', () => 
   expect(tickText(3_600_000, 'time', t)).toBe('1h');
 });
 
-test('lists all points up to the row limit, and above the limit a sample of each line with both ends', () => {
+test('lists all points up to the row limit, and above the limit a sample of each line with its first and last point', () => {
   const dots = (count: number) => Array.from({ length: count }, (_, step) => dot(step, step));
   const long = lineOf(dots(300));
   const short = lineOf(dots(100), { id: '2/loss', attempt: 2 });

@@ -86,7 +86,7 @@ test('reads two pictures at a time and starts the next read after a failure', as
   expect(keysRead()).toEqual(['a', 'b', 'c', 'd']);
 });
 
-test('reads a picture with several subscribers once and immediately tells later subscribers the URL', async () => {
+test('reads a picture with several subscribers once, and immediately sends later subscribers the URL', async () => {
   const first = subscribe(picture('a'));
   subscribe(picture('a'));
   await complete(0);

@@ -86,7 +86,7 @@ describe('the job order', () => {
     ['eta', 'bdca', 'bdca'],
     ['loss', 'cbda', 'bcda'],
     ['best_loss', 'bcda', 'cbda'],
-  ])('sorts jobs without a known value last when sorting by %s', (sort, ascending, descending) => {
+  ])('sorts jobs by %s, and jobs without a known value last', (sort, ascending, descending) => {
     const sorted = (isDescending: boolean): string =>
       jobs
         .toSorted(compareBy({ sort, isDescending }))

@@ -22,7 +22,7 @@ function searchIn(lines: readonly number[]): { readonly search: SearchLines; rea
 
 const million = 1_000_000;
 
-test('finds the next match, and after the last match the first one', async () => {
+test('finds the next match, and continues with the first match after the last match', async () => {
   const { search } = searchIn([3, 700, 999_999]);
   expect(await findNext(search, 'x', -1)).toBe(3);
   expect(await findNext(search, 'x', 3)).toBe(700);
@@ -32,7 +32,7 @@ test('finds the next match, and after the last match the first one', async () =>
   expect(await findNext(async () => null, 'x', 12)).toBe('unread');
 });
 
-test('finds the previous match, near or far, and before the first match the last one', async () => {
+test('finds the previous match, near or far, and continues with the last match before the first match', async () => {
   const { search } = searchIn([3, 700, 999_990]);
   expect(await findPrevious(search, 'x', 999_991, million)).toBe(999_990);
   expect(await findPrevious(search, 'x', 999_990, million)).toBe(700);

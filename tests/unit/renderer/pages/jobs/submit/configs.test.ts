@@ -214,7 +214,7 @@ describe('a duplicate', () => {
     expect(compareWithFolder(own, { ...own, dataloader: {} })).toBe('other');
   });
 
-  it('keeps a priority between two named priorities, and offers it as a choice', () => {
+  it('keeps a priority between two named priorities, and offers this priority as a choice', () => {
     expect(bodyOf(draft({ own, inFolder }, { priority: 15 }))).toMatchObject({
       body: { priority: 15 },
     });

@@ -18,7 +18,7 @@ describe('change of labels', () => {
     });
   });
 
-  test('adds a label that it should both add and remove', () => {
+  test('adds a label that is in the list to add and in the list to remove', () => {
     expect(changedLabels(labels, change({ site: 'paris' }, 'site'))).toEqual({ team: 'nlp', site: 'paris' });
   });
 

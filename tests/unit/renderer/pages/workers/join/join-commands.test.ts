@@ -303,7 +303,7 @@ describe('the PowerShell command', () => {
     expect(windowsCommand({ ...forWindows, type: 'ephemeral' }, 'start')).toContain('try { & $w }');
   });
 
-  test('uses the file for Node without an executable for Windows, and is null without both', () => {
+  test('uses the script for Node without an executable for Windows, and is null without script and executable', () => {
     const command = windowsCommand({ ...forWindows, windowsExecutable: null }, 'service');
     expect(command).toContain("/agent/trainyard-worker.mjs'");
     expect(command).toContain('{ node $w install-service }');
