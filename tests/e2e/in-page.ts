@@ -37,8 +37,13 @@ export const findOverflows = (page: Page): Promise<readonly string[]> =>
   page.evaluate(() => {
     const problems: string[] = [];
     const { scrollWidth, clientWidth } = document.documentElement;
-    if (scrollWidth > clientWidth)
-      problems.push(`the page is ${scrollWidth} wide, the window ${clientWidth}`);
+    if (scrollWidth > clientWidth) {
+      const widest = [...document.querySelectorAll('main *')].findLast(
+        element => element.checkVisibility() && element.getBoundingClientRect().right >= scrollWidth,
+      );
+      const name = `${widest?.tagName.toLowerCase()} "${widest?.textContent?.slice(0, 40)}"`;
+      problems.push(`the page is ${scrollWidth} wide, the window ${clientWidth}: ${name}`);
+    }
     for (const dialog of document.querySelectorAll('[role="dialog"], [role="alertdialog"], [role="menu"]')) {
       const { left, right, top, bottom } = dialog.getBoundingClientRect();
       if (left < 0 || right > innerWidth || top < 0 || bottom > innerHeight)
@@ -72,7 +77,8 @@ export const readTexts = (page: Page): Promise<readonly string[]> =>
     const walker = document.createTreeWalker(document.body, showText);
     for (let node = walker.nextNode(); node !== null; node = walker.nextNode()) {
       const parent = node.parentElement;
-      const text = node.textContent?.trim() ?? '';
+      // The panel splits a long name in two, to shorten it in its middle.
+      const text = (parent?.closest('.short-name') ?? node).textContent?.trim() ?? '';
       if (text === '' || parent === null || parent.closest(verbatim) !== null) continue;
       if (parent.checkVisibility() || parent.tagName === 'OPTION') texts.add(text);
     }

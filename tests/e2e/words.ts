@@ -11,6 +11,8 @@ type Fields = Readonly<Record<string, unknown>>;
 /** Records the texts and field names in all responses to the page, and the texts that the panel composes from them. */
 export function recordServerTexts(page: Page): ServerTexts {
   const serverTexts = new Set<string>();
+  /** Error messages and keys of files. The panel shows parts of them. */
+  const longTexts = new Set<string>();
   const reads: Promise<void>[] = [];
   const collect = (value: unknown): void => {
     if (typeof value === 'string') serverTexts.add(value.trim());
@@ -19,6 +21,7 @@ export function recordServerTexts(page: Page): ServerTexts {
     for (const text of composeTexts(fields)) serverTexts.add(text);
     for (const [name, fieldValue] of Object.entries(fields)) {
       serverTexts.add(name);
+      if (longFields.has(name) && typeof fieldValue === 'string') longTexts.add(fieldValue);
       collect(fieldValue);
     }
   };
@@ -31,18 +34,26 @@ export function recordServerTexts(page: Page): ServerTexts {
   return {
     async untranslated(texts) {
       await Promise.all(reads);
-      const isKnown = (text: string): boolean =>
-        !hasLetters(text) ||
-        isPseudo(text) ||
-        isFigure(text) ||
-        isName(text) ||
-        examples.has(text) ||
-        serverTexts.has(text);
-      // The panel joins several texts with this dot.
-      return texts.filter(text => !isKnown(text) && !text.split(' · ').every(isKnown));
+      const isKnown = (text: string): boolean => {
+        // The panel appends a number to a key, and shortens long texts.
+        const bare = text.replace(/ × \d+$|…$/, '');
+        return (
+          !hasLetters(text) ||
+          isPseudo(text) ||
+          isFigure(text) ||
+          isName(text) ||
+          examples.has(bare) ||
+          serverTexts.has(text) ||
+          longTexts.values().some(long => long.includes(bare))
+        );
+      };
+      // The panel joins several texts with a dot or a comma.
+      return texts.filter(text => !isKnown(text) && !text.split(/ · |, /).every(isKnown));
     },
   };
 }
+
+const longFields: ReadonlySet<string> = new Set(['error_message', 'key']);
 
 /** Returns the texts that the panel composes from the fields of an object. */
 function composeTexts(fields: Fields): readonly string[] {
@@ -85,4 +96,8 @@ const examples: ReadonlySet<string> = new Set([
   'inline',
   'admin',
   'nightly',
+  'lr',
+  'optimizer',
+  'steps',
+  'train_batch_size',
 ]);
