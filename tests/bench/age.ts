@@ -19,8 +19,10 @@ import {
 } from './program.ts';
 
 export const jobsByDefault = 50_000;
-const daysMs = 30 * 86_400_000;
+const historyMs = 30 * 86_400_000;
+/** Number of times that the benchmark loads the first page of jobs. */
 const firstPages = 40;
+/** Targets in ms. */
 const [firstPageMs, listMs, delayMs] = [50, 100, 50];
 
 const filters = [
@@ -37,22 +39,24 @@ const filters = [
   '"nothing like it"',
 ];
 
-async function time(connection: HttpConnection, path: string): Promise<number> {
+/** Returns the duration of a GET call in ms. */
+async function timeCall(connection: HttpConnection, path: string): Promise<number> {
   const startedAt = performance.now();
   const { status, text } = await connection.call(path, null);
   if (status !== 200) throw new Error(`${path} returned ${status}: ${text}`);
   return performance.now() - startedAt;
 }
 
+/** Makes a GET call this number of times. Returns the median duration in ms. */
 async function medianOf(connection: HttpConnection, path: string, calls: number): Promise<number> {
   const times: number[] = [];
-  for (let call = 0; call < calls; call += 1) times.push(await time(connection, path));
+  for (let call = 0; call < calls; call += 1) times.push(await timeCall(connection, path));
   return median(times);
 }
 
-const list = (query: string): string => `/api/queue?include_completed=true&limit=50&${query}`;
+const listPath = (query: string): string => `/api/queue?include_completed=true&limit=50&${query}`;
 
-/** Calls each list `rounds` times. Returns one line per group of lists, with the slowest median. */
+/** Requests each list `rounds` times. Returns one line per group of lists: the median of the slowest list. */
 async function measureLists(
   connection: HttpConnection,
   rounds: number,
@@ -69,7 +73,8 @@ async function measureLists(
   const lines: Line[] = [];
   for (const [what, queries] of groups) {
     const times: { readonly query: string; readonly ms: number }[] = [];
-    for (const query of queries) times.push({ query, ms: await medianOf(connection, list(query), rounds) });
+    for (const query of queries)
+      times.push({ query, ms: await medianOf(connection, listPath(query), rounds) });
     const [slowest] = times.toSorted((a, b) => b.ms - a.ms);
     lines.push({ what: `${what} (${slowest?.query})`, figure: slowest?.ms ?? 0, unit: 'ms', atMost: listMs });
   }
@@ -83,12 +88,12 @@ async function longestDelay(
 ): Promise<number> {
   const [busy, probe] = [openConnection(server.url, adminHeadersOf(server)), openConnection(server.url, {})];
   let isOver = false;
-  const acted = act(busy).finally(() => {
+  const action = act(busy).finally(() => {
     isOver = true;
   });
   const times: number[] = [];
-  while (!isOver) times.push(await time(probe, '/health/live'));
-  await acted;
+  while (!isOver) times.push(await timeCall(probe, '/health/live'));
+  await action;
   busy.close();
   probe.close();
   return Math.max(...times);
@@ -104,7 +109,7 @@ export async function measureAge(
   const [pending, running] = [Math.min(10_000, jobs / 10), 500];
   const scale = { workers: 1_000, pending, running, ended: jobs - pending - running };
   if (!existsSync(join(folder, 'trainyard.db')))
-    await fillLargeFleet(folder, { ...scale, everyMs: Math.floor(daysMs / jobs), isAged: true });
+    await fillLargeFleet(folder, { ...scale, everyMs: Math.floor(historyMs / jobs), isAged: true });
   // Start and stop once before measuring. The first start checks the whole file, because the filled database has no mark of an
   // orderly stop.
   await (await startServer(folder, [], { program })).end();
@@ -114,14 +119,14 @@ export async function measureAge(
     const ours = await startServer(folder, [], { program });
     await ours.end();
     starts.push(ours.readyMs);
-    const other = await startProgram(['tests/bench/bare.ts', join(folder, 'trainyard.db')], folder);
-    await other.end();
-    minimal.push(other.readyMs);
+    const minimalProgram = await startProgram(['tests/bench/bare.ts', join(folder, 'trainyard.db')], folder);
+    await minimalProgram.end();
+    minimal.push(minimalProgram.readyMs);
   }
   const server = await startServer(folder, [], { program });
   const connection = openConnection(server.url, adminHeadersOf(server));
   const pages: number[] = [];
-  for (let call = 0; call < firstPages; call += 1) pages.push(await time(connection, list('')));
+  for (let call = 0; call < firstPages; call += 1) pages.push(await timeCall(connection, listPath('')));
   const lists = await measureLists(connection, rounds, jobs);
   const backupMs = await longestDelay(server, busy => busy.call('/api/backup', '{}'));
   const auditMs = await longestDelay(server, busy => busy.call('/api/audit/verify', null));

@@ -1,13 +1,13 @@
 /**
- * Measures the jobs per second that the server accepts and stores when a call submits a thousand jobs. In alternate rounds, the
- * same client submits jobs one by one on eight connections.
+ * Measures the jobs per second that the server accepts and stores when a call submits a thousand jobs. For comparison, alternate
+ * rounds submit one job per call, on eight connections.
  */
 import { maxBatchJobs } from '../../protocol/batch.ts';
 import { alternate, type Line } from './figures.ts';
 import { type HttpConnection, openConnection } from './http-connection.ts';
 import { adminHeadersOf, startServer } from './program.ts';
 
-const callsARound = 5;
+const callsPerRound = 5;
 const connectionCount = 8;
 const jobsOneByOne = 1_000;
 
@@ -23,8 +23,8 @@ async function submit(connection: HttpConnection, path: string, body: string): P
   if (status !== 200) throw new Error(`${path} returned ${status}: ${text}`);
 }
 
-/** Returns the jobs per second. */
-async function time(jobs: number, act: () => Promise<void>): Promise<number> {
+/** Runs `act`, which submits this number of jobs. Returns the jobs per second. */
+async function measureJobsPerSecond(jobs: number, act: () => Promise<void>): Promise<number> {
   const startedAt = performance.now();
   await act();
   return jobs / ((performance.now() - startedAt) / 1_000);
@@ -40,12 +40,12 @@ export async function measureBatch(rounds: number): Promise<readonly Line[]> {
   const [together, oneByOne] = await alternate(
     rounds,
     () =>
-      time(callsARound * maxBatchJobs, async () => {
-        for (let call = 0; call < callsARound; call += 1)
+      measureJobsPerSecond(callsPerRound * maxBatchJobs, async () => {
+        for (let call = 0; call < callsPerRound; call += 1)
           await submit(first, '/api/queue/submit/batch', batchBody);
       }),
     () =>
-      time(jobsOneByOne, async () => {
+      measureJobsPerSecond(jobsOneByOne, async () => {
         let left = jobsOneByOne;
         await Promise.all(
           connections.map(async connection => {

@@ -29,7 +29,7 @@ export interface BenchProgram {
 
 export const createBenchFolder = (): string => mkdtempSync(join(tmpdir(), 'trainyard-bench-'));
 
-/** Starts a program whose first line is JSON with its `url`. Throws when the program exits before. */
+/** Starts a program whose first line is JSON with its `url`. Throws when the program exits without printing that line. */
 export async function startProgram(
   argv: readonly string[],
   folder = createBenchFolder(),

@@ -78,10 +78,13 @@ interface AtRest {
   readonly initialMib: number;
   /** Resident memory in MiB at the end. */
   readonly mib: number;
-  /** Share of one processor, from 0 to 1. */
+  /** CPU usage during the measurement: the share of one processor, from 0 to 1. */
   readonly share: number;
+  /** Interval in seconds between two heartbeats of a worker. */
   readonly intervalS: number;
+  /** Number of heartbeats sent. */
   readonly sent: number;
+  /** Number of heartbeats without a response. */
   readonly unanswered: number;
   /** Number of workers whose stream has ended. */
   readonly lost: number;

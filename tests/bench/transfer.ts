@@ -104,7 +104,7 @@ async function startAttempt(server: BenchProgram, worker: Identity) {
   const offer = await firstOffer.promise;
   const connection = openConnection(server.url, worker.headers);
   for (const status of ['starting', 'running']) await report(connection, offer, status);
-  for (const open of [admin, connection, stream]) open.close();
+  for (const client of [admin, connection, stream]) client.close();
   const { upload_token: token } = offer as Offer & { readonly upload_token: string };
   return { jobId: String(offer.job_id), endpoint: '/api/cloud/storage', token };
 }

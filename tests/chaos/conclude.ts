@@ -19,7 +19,7 @@ import type { ChaosPlan } from './plan.ts';
 export interface RecoveryLimits {
   /** Until all jobs have ended. */
   readonly jobsMs: number;
-  /** Until all records of the jobs are complete, and then until all workers are idle. */
+  /** Until all records of the jobs are complete. The same limit applies again until all workers are idle. */
   readonly recordsMs: number;
 }
 
@@ -61,6 +61,7 @@ export async function conclude(
   ];
 }
 
+/** Waits until all jobs have ended. Returns without an error at the limit and at the end of the run. */
 async function waitUntilAllEnded({ server, ended }: Fleet, limitMs: number): Promise<void> {
   const deadline = machineNow() + limitMs;
   while (machineNow() < deadline && !ended.aborted) {

@@ -122,6 +122,7 @@ function killTrainer(rig: Rig, { journals, folder }: Fleet): string | null {
   return `killed ${pid}`;
 }
 
+/** Rotates the rig's token, and writes the new token to its file after `fileAfterMs`. */
 async function rotate(rig: Rig, fileAfterMs: number, fleet: Fleet): Promise<void> {
   const endRefusals = rig.expectRefusal();
   try {

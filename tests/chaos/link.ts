@@ -13,11 +13,13 @@ export interface Link {
   lose(way: Way): void;
   /** Accepts no new connections. */
   refuse(): void;
+  /** Delays all further data by this many ms until `heal`. */
   delay(ms: number): void;
   /** Resets all connections. */
   cut(): void;
   /** Resets a connection after this many further bytes to agents, counted over all connections. */
   cutAfter(bytes: number): void;
+  /** Ends all faults except resets. Resolves when the link accepts connections. */
   heal(): Promise<void>;
   close(): Promise<void>;
 }

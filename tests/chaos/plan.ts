@@ -49,6 +49,7 @@ export type Fault =
   | { readonly kind: 'drain'; readonly rig: number; readonly forMs: number };
 
 export interface PlannedFault {
+  /** Time of the begin, in ms since the start of the run. */
   readonly at: number;
   readonly fault: Fault;
 }
@@ -63,7 +64,7 @@ export interface ChaosPlan {
 
 export const rigCount = 4;
 
-/** Returns the lane of a fault. Faults on the same lane never overlap. Faults on different lanes may. */
+/** Returns the lane of a fault. Faults on the same lane never overlap. Faults on different lanes can overlap. */
 export function laneOf(fault: Fault): string {
   switch (fault.kind) {
     case 'server_kill':
@@ -165,7 +166,7 @@ function drawKind(random: Random): (typeof kinds)[number][1] {
   return kinds[0]![1];
 }
 
-/** Draws the faults in the order of their times. Omits a fault when its lane is still busy. */
+/** Draws the faults in the order of their times. Omits a fault when its lane is busy, or when a rig has enough trainer kills. */
 function drawFaults(random: Random, forMs: number): readonly PlannedFault[] {
   const faults: PlannedFault[] = [];
   const freeAt = new Map<string, number>();

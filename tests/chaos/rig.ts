@@ -67,14 +67,14 @@ export function openRig(options: RigOptions): Rig {
     const agent = startProgram(commandOf(options, tokenFile), {
       env: { ...options.env, XDG_STATE_HOME: stateHome, XDG_CONFIG_HOME: stateHome },
     });
-    void agent.exited.then(({ code, signal: by }) => {
-      lines.push(...agent.lines, `--- ended: ${JSON.stringify({ code, signal: by })}`);
+    void agent.exited.then(({ code, signal: endSignal }) => {
+      lines.push(...agent.lines, `--- ended: ${JSON.stringify({ code, signal: endSignal })}`);
       exits.write({
         at: machineNow(),
         who: name,
         pid: agent.pid,
         code,
-        signal: by,
+        signal: endSignal,
         expected: reasonFor(code),
       });
       const waitMs = downMs;

@@ -83,7 +83,7 @@ const timer = setInterval(() => {
 
 const trayOf = async ({ inspect }: App): Promise<string> => (await inspect()).tray.join(' | ');
 
-test.describe('with its own orchestrator', { tag: ['@embedded', '@stand-in'] }, () => {
+test.describe('the app with an embedded orchestrator', { tag: ['@embedded', '@stand-in'] }, () => {
   test('shows a running job in the tray, keeps the computer awake during the job, and notifies when the job completes', async ({
     dataDir,
     start,

@@ -99,7 +99,7 @@ test.describe('the installers', { tag: '@package' }, () => {
       }
     });
 
-  test('keeps the command after an upgrade of the rpm package', async () => {
+  test('keeps the trainyard command after an upgrade of the rpm package', async () => {
     test.setTimeout(180_000);
     const system = await openSystemCopy();
     try {

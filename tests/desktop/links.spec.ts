@@ -31,7 +31,10 @@ test('passes a link to the running app, and exits the second instance', { tag: '
   expect(await electron?.evaluate(({ BrowserWindow }) => BrowserWindow.getAllWindows().length)).toBe(1);
 });
 
-test('ignores invalid links', { tag: '@stand-in' }, async ({ orchestrator, start }) => {
+test('ignores invalid links, and opens the page of the next valid link', { tag: '@stand-in' }, async ({
+  orchestrator,
+  start,
+}) => {
   const app = await start({ dataDir: orchestrator.dataDir });
   const { page } = app;
   await expect(page.getByText('Live')).toBeVisible();

@@ -27,16 +27,16 @@ const nextVersion = '99.0.0';
 let folder = '';
 let feed: UpdateFeed;
 
-const nameOf = (of: string): string => `trainyard-${of}-x86_64.AppImage`;
+const appImageName = (appVersion: string): string => `trainyard-${appVersion}-x86_64.AppImage`;
 
 /** Builds the AppImage of a version, and its description for the update feed. */
-function build(of: string, output: string): void {
+function buildAppImage(appVersion: string, output: string): void {
   const settings = {
     electronDist: process.env['TRAINYARD_ELECTRON_33_DIST'] ?? '',
     electronVersion: electron33,
     compression: 'store',
     'directories.output': output,
-    'extraMetadata.version': of,
+    'extraMetadata.version': appVersion,
     'releaseInfo.releaseNotes': 'Uploads resume after a <b>restart</b>.',
     'publish.provider': 'generic',
     'publish.url': feed.url,
@@ -88,8 +88,8 @@ test.describe('an update of the app', { tag: '@package' }, () => {
     test.setTimeout(900_000);
     folder = mkdtempSync(join(tmpdir(), 'trainyard-update-'));
     feed = await openUpdateFeed(join(folder, 'next'));
-    build(version, join(folder, 'current'));
-    build(nextVersion, join(folder, 'next'));
+    buildAppImage(version, join(folder, 'current'));
+    buildAppImage(nextVersion, join(folder, 'next'));
   });
   test.afterAll(() => {
     feed.close();
@@ -104,7 +104,7 @@ test.describe('an update of the app', { tag: '@package' }, () => {
     const home = join(folder, 'home');
     mkdirSync(join(folder, 'app'));
     mkdirSync(home);
-    copyFileSync(join(folder, 'current', nameOf(version)), appImage);
+    copyFileSync(join(folder, 'current', appImageName(version)), appImage);
     // The new version starts without arguments, so it looks for its data in the usual folder.
     symlinkSync(orchestrator.dataDir, join(home, 'trainyard'));
     const app = await startPackaged(appImage, orchestrator.dataDir, [
@@ -138,7 +138,9 @@ test.describe('an update of the app', { tag: '@package' }, () => {
     await expect(card).toContainText(`Trainyard ${nextVersion} is available. This is version ${version}.`);
     await clickCheck('Download');
     await expect(card.getByRole('alert')).toContainText('does not match its hash', { timeout: 60_000 });
-    expect(readFileSync(appImage).equals(readFileSync(join(folder, 'current', nameOf(version))))).toBe(true);
+    expect(readFileSync(appImage).equals(readFileSync(join(folder, 'current', appImageName(version))))).toBe(
+      true,
+    );
 
     feed.change(text => text);
     const bytesBefore = feed.bytesSent();
@@ -148,13 +150,15 @@ test.describe('an update of the app', { tag: '@package' }, () => {
     await expect(card).toContainText('Uploads resume after a <b>restart</b>.');
     await clickCheck('Download');
     await expect(card).toContainText(`Trainyard ${nextVersion} is ready to install.`, { timeout: 60_000 });
-    const { size } = statSync(join(folder, 'next', nameOf(nextVersion)));
+    const { size } = statSync(join(folder, 'next', appImageName(nextVersion)));
     expect(feed.bytesSent() - bytesBefore).toBeLessThan(size / 4);
 
     await clickCheck('Install and restart');
     await expect.poll(() => findRunning(appImage)?.version, { timeout: 60_000 }).toBe(nextVersion);
     expect(await app.exited).toBe(0);
-    expect(readFileSync(appImage).equals(readFileSync(join(folder, 'next', nameOf(nextVersion))))).toBe(true);
+    expect(readFileSync(appImage).equals(readFileSync(join(folder, 'next', appImageName(nextVersion))))).toBe(
+      true,
+    );
     const running = findRunning(appImage);
     if (running !== null) process.kill(running.pid, 'SIGTERM');
     await expect.poll(() => findRunning(appImage), { timeout: 30_000 }).toBeNull();

@@ -64,7 +64,7 @@ test('starts each job of a chain after its parent has completed', async ({ page 
   await expect(page.getByText('No pending jobs.')).toBeVisible();
 });
 
-test('selects a checkpoint of another job as input on the submit page, and links to its job on the page of the new job', async ({
+test('selects a checkpoint of another job as input on the submit page, and links to that job on the page of the new job', async ({
   page,
 }) => {
   await signIn(page, orchestrator);

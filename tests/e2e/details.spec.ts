@@ -55,7 +55,7 @@ test('expands an audit row to its full details', async ({ page }) => {
 test('shows a progress bar while the page verifies a long audit trail', async ({ page }) => {
   await signIn(page, orchestrator);
   await page.goto(`${orchestrator.url}/audit`);
-  const second = Promise.withResolvers<void>();
+  const allowSecondCall = Promise.withResolvers<void>();
   await page.route(/\/api\/audit\?limit=1$/, async route => {
     const response = await route.fetch();
     const { entries, total } = (await response.json()) as {
@@ -68,7 +68,7 @@ test('shows a progress bar while the page verifies a long audit trail', async ({
     });
   });
   await page.route(/\/api\/audit\/verify\?from=100001&/, async route => {
-    await second.promise;
+    await allowSecondCall.promise;
     await route.continue();
   });
   await page.getByRole('button', { name: 'Verify trail' }).click();
@@ -76,7 +76,7 @@ test('shows a progress bar while the page verifies a long audit trail', async ({
   await expect(progress).toHaveAttribute('aria-valuenow', '40');
   await expect(page.getByRole('button', { name: 'Verify trail' })).toBeDisabled();
   await page.screenshot({ path: test.info().outputPath('verifying.png') });
-  second.resolve();
+  allowSecondCall.resolve();
   await expect(page.getByText(/verified, (all )?unchanged/)).toBeVisible();
   await expect(progress).toBeHidden();
 });

@@ -1,4 +1,4 @@
-/** The machines of the fleet in the pictures, and what happens on them. The agents are real; their GPUs are simulated. */
+/** Controls the machines and jobs of the fleet in the pictures. The agents are real; their GPUs are simulated. */
 import { expect } from '@playwright/test';
 import {
   createSimulatedWorker,
@@ -48,6 +48,7 @@ function progressBetween(firstStep: number, last: TrainingProgress): readonly Pr
   });
 }
 
+/** Returns functions that add machines to the fleet, run jobs on them and shift the orchestrator's clock. */
 export function createFleetControls(orchestrator: Orchestrator) {
   const { call } = orchestrator;
   const workers = new Map<string, string>();

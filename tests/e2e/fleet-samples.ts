@@ -58,14 +58,14 @@ const portrait: Motif = (x, y) => {
 
 const bottle: Motif = (x, y) => {
   const table = y > 0.78;
-  const back = table
+  const background = table
     ? mix([196, 170, 142], [140, 110, 88], (y - 0.78) * 4)
     : mix([238, 232, 224], [206, 196, 188], y);
   const body = Math.abs(x - 0.5) < 0.13 && y > 0.36 && y < 0.86;
   const neck = Math.abs(x - 0.5) < 0.045 && y > 0.2 && y <= 0.36;
   const cap = Math.abs(x - 0.5) < 0.055 && y > 0.14 && y <= 0.21;
   if (cap) return [46, 44, 42];
-  if (!body && !neck) return mix(back, [90, 70, 56], table ? 0.5 - Math.abs(x - 0.56) * 2 : 0);
+  if (!body && !neck) return mix(background, [90, 70, 56], table ? 0.5 - Math.abs(x - 0.56) * 2 : 0);
   if (body && y > 0.5 && y < 0.7) return mix([250, 246, 236], [214, 206, 190], Math.abs(x - 0.46) * 6);
   return mix([168, 214, 190], [28, 96, 78], Math.abs(x - 0.45) * 7);
 };

@@ -42,7 +42,7 @@ export async function createFleet(orchestrator: Orchestrator): Promise<FleetInPi
   return fleet;
 }
 
-/** A sweep over the learning rate with a clear best run, and failures with two causes. */
+/** Runs a sweep over the learning rate with a clear best run, and jobs that fail for two different reasons. */
 async function simulateEarlierDays({ startJob, setClock }: FleetControls): Promise<void> {
   let minutesAgo = 3 * 24 * 60;
   const advanceClock = (minutes: number): Promise<void> => {
@@ -80,7 +80,7 @@ async function simulateEarlierDays({ startJob, setClock }: FleetControls): Promi
   await linen.fail({ step: 1, loss: 0.2511 }, noData('linen'));
 }
 
-/** Times are minutes before now. */
+/** Runs jobs from nine hours to two hours before now. All of them end. Times are minutes before now. */
 async function simulateLastMorning({ startJob, setClock }: FleetControls): Promise<void> {
   await setClock(540);
   const watercolour = await startJob('sd15-lora-watercolour', { ...brand, steps: 3_000 });
@@ -108,7 +108,7 @@ async function simulateLastMorning({ startJob, setClock }: FleetControls): Promi
   await motion.complete(0.1337);
 }
 
-/** Times are minutes before now. */
+/** Simulates the last 96 minutes. Most of these jobs are still running or pending at the end. Times are minutes before now. */
 async function simulateLastHours(fleet: FleetControls, { call }: Orchestrator): Promise<void> {
   const { startJob, submit, push, setClock } = fleet;
   await setClock(96);

@@ -126,7 +126,7 @@ async function deliverPush(page: Page, data: string): Promise<void> {
   await session.send('ServiceWorker.deliverPushMessage', { origin: orchestrator.url, registrationId, data });
 }
 
-test.describe('a push message', () => {
+test.describe('push messages', () => {
   /** Records the notifications that the service worker shows, because the test browser cannot display any. */
   async function recordNotifications(context: BrowserContext): Promise<() => Promise<unknown>> {
     const worker = await serviceWorkerOf(context);
@@ -153,17 +153,17 @@ test.describe('a push message', () => {
   const otherSite = { id: 'd_2', title: 'x', text: 'y', page: '//evil.example/' };
   for (const { title, data, notification } of [
     {
-      title: 'becomes a notification with its title, its text and the page that a click opens',
+      title: 'shows a push message as a notification with title, text and the page that a click opens',
       data: JSON.stringify(failedJob),
       notification: ['flux failed', { body: 'Out of memory', tag: 'd_1', data: '/jobs/j_1' }],
     },
     {
-      title: 'becomes a notification that opens the panel when the message is not JSON',
+      title: 'shows a push message that is not JSON as a notification that opens the panel',
       data: 'nonsense',
       notification: ['Trainyard', { body: '', data: '/' }],
     },
     {
-      title: 'becomes a notification that opens the panel when the message names another site',
+      title: 'shows a push message that links to another site as a notification that opens the panel',
       data: JSON.stringify(otherSite),
       notification: ['x', { body: 'y', data: '/' }],
     },

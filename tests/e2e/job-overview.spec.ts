@@ -76,15 +76,15 @@ test('shows the curve, the samples and the log of a running job, and updates the
   await expectLoaded(viewer.getByRole('img').first());
   await page.keyboard.press('Escape');
 
-  const facts = regionOf(page, 'Details');
-  await expect(facts.locator('div').filter({ hasText: 'Required GPUs' })).toBeVisible();
+  const details = regionOf(page, 'Details');
+  await expect(details.locator('div').filter({ hasText: 'Required GPUs' })).toBeVisible();
   await expect(
-    facts
+    details
       .locator('div')
       .filter({ hasText: /^Started/ })
       .locator('time'),
   ).toHaveText(/ago|now/);
-  await expect(facts.locator('time').first()).toHaveAttribute('title', /\d{4}, .*:\d\d/);
+  await expect(details.locator('time').first()).toHaveAttribute('title', /\d{4}, .*:\d\d/);
   await expect(page.getByRole('listitem').filter({ hasText: 'Attempt 1' })).toContainText('running');
 
   await page.getByRole('link', { name: 'Full log' }).click();

@@ -115,7 +115,7 @@ async function findViolationsByRule(page: Page): Promise<ReadonlyMap<string, str
 
 for (const theme of ['light', 'dark'] as const) {
   for (const width of [390, 1280, 1440]) {
-    test(`shows every page of a large fleet without problems at ${width} px: ${theme}`, async ({
+    test(`shows every page of a large fleet accessibly and without overflow at ${width} px: ${theme}`, async ({
       browser,
     }) => {
       test.setTimeout(300_000);
@@ -125,7 +125,9 @@ for (const theme of ['light', 'dark'] as const) {
 }
 
 for (const language of ['es', 'zh', 'hi', 'ja']) {
-  test(`fits every page of a large fleet: ${language}`, async ({ browser }) => {
+  test(`fits every page of a large fleet into the window in the language ${language}`, async ({
+    browser,
+  }) => {
     test.setTimeout(300_000);
     for (const width of [390, 1280])
       expect(await visit(browser, { theme: 'light', width, language })).toEqual([]);

@@ -47,7 +47,7 @@ const expectOrder = (page: Page, names: readonly string[]): Promise<void> =>
 async function drag(page: Page, name: string, over: string, half: 'upper' | 'lower'): Promise<void> {
   const from = await grip(page, name).boundingBox();
   const to = await grip(page, over).boundingBox();
-  if (from === null || to === null) throw new Error('a grip is out of view');
+  if (from === null || to === null) throw new Error('a drag handle is out of view');
   // The handle is 40 pixels high.
   await page.mouse.move(from.x + 10, from.y + 20);
   await page.mouse.down();
@@ -94,7 +94,7 @@ test('refuses to drop a job among jobs of another priority, and shows the reason
   await takePicture(page, 'queue-refused');
   await page.mouse.up();
   await expectOrder(page, ['first', 'second', 'third', 'fourth']);
-  // Above the first job of its own priority, the drop is allowed.
+  // The drop is allowed above `third`, the first job with the same priority as `fourth`.
   await drag(page, 'fourth', 'third', 'upper');
   await page.mouse.up();
   await expectOrder(page, ['first', 'second', 'fourth', 'third']);

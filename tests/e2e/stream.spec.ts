@@ -64,7 +64,7 @@ async function openPages(workersPage: Page, url: string): Promise<OpenPages> {
   return pages;
 }
 
-test('marks the page stale when the connection breaks, and shows missed changes afterwards', async ({
+test('marks the page stale when the connection breaks, and shows missed changes after the reconnect', async ({
   page,
 }) => {
   const deletedLater = await createWorker('rig-deleted');

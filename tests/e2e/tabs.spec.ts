@@ -33,7 +33,7 @@ async function openTabs(context: BrowserContext, count: number): Promise<readonl
   return [first, ...others];
 }
 
-test('shares one event stream among three tabs, and still does after one tab is closed', async ({
+test('shares one event stream among three tabs, and among the other two after one tab is closed', async ({
   context,
 }) => {
   const [first, ...others] = await openTabs(context, 3);
@@ -68,7 +68,7 @@ test('shows all events in a tab that was opened later, and in a tab that returns
   await expectStreams(1);
 });
 
-test('marks every tab stale when the connection breaks, and shows missed changes afterwards', async ({
+test('marks every tab stale when the connection breaks, and shows missed changes after the reconnect', async ({
   context,
 }) => {
   const tabs = await openTabs(context, 2);

@@ -12,19 +12,19 @@ test('turns TLS on and off in the settings, and shows the fingerprint and the pi
     await page.goto(orchestrator.url + (await orchestrator.signInPath()));
     await expect(page.getByRole('navigation')).toBeVisible();
     await page.goto(`${orchestrator.url}/settings/network`);
-    const turn = page.getByRole('switch', { name: 'Use TLS for other machines' });
-    await expect(turn).not.toBeChecked();
-    await turn.click();
-    await expect(turn).toBeChecked();
+    const tlsSwitch = page.getByRole('switch', { name: 'Use TLS for other machines' });
+    await expect(tlsSwitch).not.toBeChecked();
+    await tlsSwitch.click();
+    await expect(tlsSwitch).toBeChecked();
     const network = page.getByRole('region', { name: 'Network' });
     await expect(network.getByText(/^([\dA-F]{2}:){31}[\dA-F]{2}$/)).toBeVisible();
     await expect(network.getByText(/^sha256:[\w+/]{43}=$/)).toBeVisible();
     await expect(network.getByRole('button', { name: /^Copy sha256:/ })).toBeVisible();
     await expect(network).toContainText('browsers show a warning');
     await page.reload();
-    await expect(turn).toBeChecked();
-    await turn.click();
-    await expect(turn).not.toBeChecked();
+    await expect(tlsSwitch).toBeChecked();
+    await tlsSwitch.click();
+    await expect(tlsSwitch).not.toBeChecked();
     await expect(network.getByText(/^sha256:/)).toHaveCount(0);
   } finally {
     await orchestrator.close();

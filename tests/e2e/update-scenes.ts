@@ -44,8 +44,8 @@ async function extendReplies(page: Page, updates: Readonly<Record<string, Worker
   });
 }
 
-/** Reloads the page with updates in the server's replies, until the page navigates again. */
-async function reload(page: Page, updates: Readonly<Record<string, WorkerUpdate>>): Promise<void> {
+/** Reloads the page with these updates in the server's replies. The next navigation of the page removes the updates. */
+async function reloadWith(page: Page, updates: Readonly<Record<string, WorkerUpdate>>): Promise<void> {
   await extendReplies(page, updates);
   await page.reload();
   await expect(page.getByRole('main').locator('[aria-busy="true"]')).toHaveCount(0);
@@ -55,7 +55,7 @@ async function reload(page: Page, updates: Readonly<Record<string, WorkerUpdate>
 const dialogOf = (page: Page) => page.getByRole('dialog');
 
 async function openDialog(page: Page): Promise<void> {
-  await reload(page, offered);
+  await reloadWith(page, offered);
   for (const name of ['atlas', 'echo', 'gaia', 'fenrir'])
     await page.locator('[data-row]').filter({ hasText: name }).locator('input').check();
   await page.locator('.worker-bulk-bar .button-plain').last().click();
@@ -87,7 +87,7 @@ const workerPath =
     `/workers/${fleet.workers.get(name)}`;
 
 async function expectNotice(page: Page, updates: Readonly<Record<string, WorkerUpdate>>): Promise<void> {
-  await reload(page, updates);
+  await reloadWith(page, updates);
   await expect(page.locator('.worker-notice[role="note"]').first()).toBeVisible();
 }
 
@@ -99,7 +99,7 @@ export const updateScenes: readonly Scene[] = [
     path: () => '/',
     ready: '.rig-card',
     open: async page => {
-      await reload(page, offered);
+      await reloadWith(page, offered);
       await expect(page.locator('.rig-card').first()).toBeVisible();
     },
   },

@@ -115,7 +115,7 @@ test('shows new samples and steps in every view after the server is killed and r
   await expectStep(tabs, 300);
 });
 
-test('opens a link to any view after sign-in', async ({ browser }) => {
+test('opens the linked page after sign-in, for a link to each view', async ({ browser }) => {
   test.setTimeout(150_000);
   for (const [view, path] of Object.entries(pathsOf(roses))) {
     await test.step(view, async () => {

@@ -78,10 +78,10 @@ export const agentDeaths: readonly Scenario[] = [
     quick: false,
     async run(fleet) {
       const { rig, job, pid } = await startJob(fleet);
-      const other = await fleet.startRig('rig-2');
+      const idleRig = await fleet.startRig('rig-2');
       fleet.allowOverlap(job);
       rig.signal('SIGSTOP');
-      await expectEndOnOtherRig(fleet, job, other);
+      await expectEndOnOtherRig(fleet, job, idleRig);
       rig.signal('SIGCONT');
       await expectStopOrder(fleet, rig, job, pid);
     },

@@ -32,7 +32,7 @@ export const clocks: readonly Scenario[] = [
         await Promise.all(
           [fleet.server, busy.agent, idle.agent].map(program => clock.sendOrder(String(jumpMs), program)),
         );
-        // Six heartbeats take longer than T, so the server has checked each deadline.
+        // Six heartbeats take longer than the heartbeat timeout, so the server has checked each deadline.
         await Promise.all([waitForHeartbeats(busy, 6), waitForHeartbeats(idle, 6)]);
       }
       const changes = fleet.events.events.slice(from).filter(({ type }) => type !== 'job.progress');

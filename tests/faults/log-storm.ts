@@ -49,7 +49,7 @@ const logStorm = (output: string, print: NonNullable<StubConfig['print']>): Scen
     const pid = await fleet.waitForTrainer(job);
     const baseline = Math.max(memoryOf(rig.agent.pid), ...guardsOf(fleet).map(memoryOf)) / mib;
     const maxMib = await measureMaxMemory(fleet, rig, async () => {
-      await fleet.trainers.waitFor('the whole output', record =>
+      await fleet.trainers.waitFor('the end of the output', record =>
         record.runs(job.id)[0]?.lines.some(({ kind }) => kind === 'printed'),
       );
       await waitForHeartbeats(rig, 2);

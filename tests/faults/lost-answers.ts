@@ -39,7 +39,10 @@ export const lostAnswers: readonly Scenario[] = [
       rig.proxy.rule({ where: reports('completed'), action: 'reset_answer', times: 1 });
       const allowReports = rig.proxy.rule({ where: reports('completed'), action: 'reset' });
       job.finish();
-      await rig.proxy.waitFor('the answer', () => reportsOf(rig, job, 'completed')[0]?.answer);
+      await rig.proxy.waitFor(
+        'the answer to the final report',
+        () => reportsOf(rig, job, 'completed')[0]?.answer,
+      );
       await server.killAndWait();
       assert.equal(readStored(server.databaseFile).jobs.get(job.id), 'completed');
       // Drop these calls too. Their responses would tell the agent that the job has ended, so the agent would not repeat the

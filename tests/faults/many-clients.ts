@@ -198,8 +198,8 @@ const massCut: Scenario = {
       const connected = events.events.slice(from).filter(({ type }) => type === 'worker.connected');
       return new Set(connected.map(event => event.worker_id)).size;
     };
-    await events.waitFor('all workers', () => countReconnected() >= members.length, 60_000);
-    await eventually('all streams', () => members.every(({ worker }) => worker.isOpen));
+    await events.waitFor('the reconnect of all workers', () => countReconnected() >= members.length, 60_000);
+    await eventually('the streams of all workers', () => members.every(({ worker }) => worker.isOpen));
     for (const { worker, job } of members)
       if (job !== null) await worker.report(job.id, job.attempt, 'completed', { exit_code: 0 });
     for (const { id } of jobs) {

@@ -13,15 +13,15 @@ import {
   reportsOf,
 } from './steps.ts';
 
-/** Starts two rigs. `rig` runs the job, `other` is idle. */
+/** Starts two rigs. `rig` runs the job, `idleRig` runs none. */
 async function startTwoRigs(fleet: FaultFleet) {
   await fleet.server.start();
   const rig = await fleet.startRig('rig-1');
   const job = await fleet.submit();
   const pid = await fleet.waitForTrainer(job);
   await fleet.events.job(job.id, 'job.running');
-  const other = await fleet.startRig('rig-2');
-  return { rig, other, job, pid };
+  const idleRig = await fleet.startRig('rig-2');
+  return { rig, idleRig, job, pid };
 }
 
 export const partitions: readonly Scenario[] = [
@@ -60,10 +60,10 @@ export const partitions: readonly Scenario[] = [
     title: 'stops the superseded trainer after a partition past the takeover that delays all data',
     quick: false,
     async run(fleet) {
-      const { rig, other, job, pid } = await startTwoRigs(fleet);
+      const { rig, idleRig, job, pid } = await startTwoRigs(fleet);
       fleet.allowOverlap(job);
       rig.proxy.stall();
-      await expectEndOnOtherRig(fleet, job, other);
+      await expectEndOnOtherRig(fleet, job, idleRig);
       await rig.proxy.heal();
       await expectStopOrder(fleet, rig, job, pid);
     },
@@ -73,10 +73,10 @@ export const partitions: readonly Scenario[] = [
     title: 'stops the superseded trainer after a partition past the takeover that loses all data',
     quick: false,
     async run(fleet) {
-      const { rig, other, job, pid } = await startTwoRigs(fleet);
+      const { rig, idleRig, job, pid } = await startTwoRigs(fleet);
       fleet.allowOverlap(job);
       rig.proxy.blackhole();
-      await expectEndOnOtherRig(fleet, job, other);
+      await expectEndOnOtherRig(fleet, job, idleRig);
       await rig.proxy.heal();
       await expectStopOrder(fleet, rig, job, pid);
     },
@@ -92,11 +92,11 @@ export const partitions: readonly Scenario[] = [
         const job = await fleet.submit({ ignore_sigterm: true }, { on_lost_contact: 'stop' });
         const pid = await fleet.waitForTrainer(job);
         await fleet.events.job(job.id, 'job.running');
-        const other = await fleet.startRig('rig-2');
+        const idleRig = await fleet.startRig('rig-2');
         if (fault === 'blackhole') rig.proxy.blackhole();
         else rig.signal('SIGSTOP');
         // Invariant I12 checks that the two trainers do not overlap.
-        await expectEndOnOtherRig(fleet, job, other);
+        await expectEndOnOtherRig(fleet, job, idleRig);
         await untilDead(pid);
         const from = fleet.events.events.length;
         if (fault === 'blackhole') await rig.proxy.heal();
@@ -118,7 +118,7 @@ export const partitions: readonly Scenario[] = [
       rig.proxy.stall();
       job.finish();
       await untilDead(pid);
-      await rig.proxy.waitFor('its report', () => reportsOf(rig, job, 'completed')[0]);
+      await rig.proxy.waitFor('the final report', () => reportsOf(rig, job, 'completed')[0]);
       await fleet.events.job(job.id, 'job.recovering');
       await rig.proxy.heal();
       await fleet.events.job(job.id, 'job.completed');

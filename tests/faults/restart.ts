@@ -91,7 +91,7 @@ export const restarts: readonly Scenario[] = [
   },
   {
     id: 'F6',
-    title: 'marks no worker offline when the orchestrator was frozen for longer than T',
+    title: 'marks no worker offline when the orchestrator was frozen for longer than the heartbeat timeout',
     quick: false,
     async run(fleet) {
       const { server, events } = fleet;

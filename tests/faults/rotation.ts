@@ -95,7 +95,8 @@ export const rotations: readonly Scenario[] = [
   },
   {
     id: 'F18',
-    title: "revokes a published agent's old token only after its job when rotated with mode after_job",
+    title:
+      'revokes the old token of a published agent only after its job when the rotation has the mode after_job',
     quick: false,
     async run(fleet) {
       const { rig, agent, job, run } = await startPublishedAgent(fleet);

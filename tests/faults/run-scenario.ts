@@ -38,12 +38,15 @@ async function runAndJudge(scenario: Scenario, fleet: FaultFleet): Promise<reado
   await scenario.run(fleet);
   const { held, broken } = await conclude(fleet);
   if (broken.length === 0) return held;
-  throw new Error(`These do not hold:\n${broken.slice(0, 20).join('\n')}`);
+  throw new Error(`These invariants do not hold:\n${broken.slice(0, 20).join('\n')}`);
 }
 
 async function withTimeLimit<T>(limitMs: number, run: () => Promise<T>): Promise<T> {
   const limit = Promise.withResolvers<never>();
-  const timer = setTimeout(() => limit.reject(new Error(`not done within ${limitMs} ms`)), limitMs);
+  const timer = setTimeout(
+    () => limit.reject(new Error(`the scenario did not end within ${limitMs} ms`)),
+    limitMs,
+  );
   try {
     return await Promise.race([run(), limit.promise]);
   } finally {

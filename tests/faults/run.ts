@@ -90,15 +90,15 @@ const progressOf = ({ scenario, ms, failure }: ScenarioResult): string =>
 
 /** Returns the row of the table for a scenario. */
 function rowOf(scenario: Scenario, results: readonly ScenarioResult[]): string {
-  const own = results.filter(result => result.scenario === scenario);
-  const passed = own.filter(({ failure }) => failure === null);
+  const scenarioResults = results.filter(result => result.scenario === scenario);
+  const passed = scenarioResults.filter(({ failure }) => failure === null);
   const invariants = new Set(passed.flatMap(({ held }) => held));
-  const verdict = passed.length === own.length ? 'held' : 'FAILED';
-  const longest = seconds(Math.max(...own.map(({ ms }) => ms)));
+  const verdict = passed.length === scenarioResults.length ? 'held' : 'FAILED';
+  const longest = seconds(Math.max(...scenarioResults.map(({ ms }) => ms)));
   return [
     scenario.id.padEnd(4),
     verdict.padEnd(6),
-    `${passed.length}/${own.length}`.padEnd(6),
+    `${passed.length}/${scenarioResults.length}`.padEnd(6),
     longest,
     [...invariants].join(' ').padEnd(38),
     scenario.title,

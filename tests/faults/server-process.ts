@@ -27,7 +27,7 @@ export interface ServerProcess {
   isOwn(pid: number): boolean;
   /** The log lines of all processes so far. */
   lines(): readonly string[];
-  /** Starts a process. Resolves when the process accepts calls. Throws with the output of the process when it ends before. */
+  /** Starts a process. Resolves when the process accepts calls. Throws with its output when the process ends before that. */
   start(options?: StartOptions): Promise<void>;
   /** Starts a process without waiting until it accepts calls. */
   launch(options?: StartOptions): Program;

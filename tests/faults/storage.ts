@@ -64,7 +64,7 @@ export const storageFaults: readonly Scenario[] = [
       await fleet.events.job(job.id, 'job.running');
       await disk.sendOrder('full', fleet.server);
       await submitUntilFull(fleet);
-      // Six heartbeats take longer than T.
+      // Six heartbeats take longer than the heartbeat timeout.
       await waitForHeartbeats(rig, 6);
       job.finish();
       await untilDead(pid);

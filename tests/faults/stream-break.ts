@@ -4,7 +4,10 @@ import type { FaultFleet, Rig } from './fault-fleet.ts';
 import { heartbeatTimeoutS } from './server-process.ts';
 import type { Scenario } from './scenario.ts';
 
-/** An agent gives up a silent stream after T/2, and reconnects within 1 s. The rest is a margin for a busy machine. */
+/**
+ * An agent gives up a silent stream after half of the heartbeat timeout, and reconnects within 1 s. The other 1.5 s are a margin
+ * for a busy machine.
+ */
 const reconnectWithinMs = (heartbeatTimeoutS * 1_000) / 2 + 1_000 + 1_500;
 
 const streamsOf = (rig: Rig): readonly HttpExchange[] => rig.proxy.calls('GET /api/workers/stream');
@@ -55,7 +58,7 @@ export const streamBreaks: readonly Scenario[] = [
       const breakStream = (rig: Rig): void => {
         reset = rig.proxy.resetInFrame('"type":"job_submit"');
       };
-      // Use a longer T: on a busy machine, an agent could otherwise reconnect only after the offer was withdrawn.
+      // Use a longer heartbeat timeout: on a busy machine, an agent could otherwise reconnect only after the offer was withdrawn.
       await expectOneDelivery(fleet, breakStream, ['--heartbeat-timeout', '12']);
       await reset;
       const [id = ''] = fleet.records.accepted;

@@ -53,7 +53,7 @@ function openTrail(server: ServerProgram): Trail {
   };
 }
 
-const open = async (dataDir?: string, args: readonly string[] = []): Promise<Trail> =>
+const startTrail = async (dataDir?: string, args: readonly string[] = []): Promise<Trail> =>
   openTrail(await startServer([...args], dataDir));
 
 /** Creates audit rows about users, tokens and the system, so that each column has a value in some row. */
@@ -98,12 +98,12 @@ function otherValues({ name, type, notnull }: Column, value: unknown): readonly 
 }
 
 test('names the edited row for every column of every kind of audit row', async () => {
-  const firstTrail = await open();
+  const firstTrail = await startTrail();
   await writeRows(firstTrail, 'ada');
   const { dataDir } = firstTrail.server;
   // The audit head names the newest row, but lags a few seconds. An orderly stop brings it up to date.
   await firstTrail.stop();
-  const trail = await open(dataDir);
+  const trail = await startTrail(dataDir);
   expect(await trail.verify()).toBeNull();
   const columns = editDatabase(dataDir, db =>
     db.prepare<[], Column>("SELECT * FROM pragma_table_info('audit')").all(),
@@ -132,11 +132,11 @@ test('names the edited row for every column of every kind of audit row', async (
 }, 120_000);
 
 test('detects audit rows deleted from the middle, the start or the end of the trail', async () => {
-  const trail = await open();
+  const trail = await startTrail();
   await writeRows(trail, 'ada');
   const { dataDir } = trail.server;
   await trail.stop();
-  const restarted = await open(dataDir);
+  const restarted = await startTrail(dataDir);
   const rows = editDatabase(dataDir, db =>
     db.prepare<[], { seq: number }>('SELECT * FROM audit ORDER BY seq').all(),
   );
@@ -168,7 +168,7 @@ test('detects audit rows deleted from the middle, the start or the end of the tr
 }, 120_000);
 
 test('reports a lost audit head after the newest rows and the head were deleted, also after restarts', async () => {
-  const trail = await open();
+  const trail = await startTrail();
   await writeRows(trail, 'ada');
   const { dataDir } = trail.server;
   await trail.stop();
@@ -177,10 +177,10 @@ test('reports a lost audit head after the newest rows and the head were deleted,
       UPDATE sqlite_sequence SET seq = 3 WHERE name = 'audit'`);
   });
   rmSync(join(dataDir, 'audit-head'));
-  const restarted = await open(dataDir);
+  const restarted = await startTrail(dataDir);
   expect(await restarted.verify()).toMatchObject({ seq: 4, code: 'head_lost' });
   await restarted.stop();
-  const restartedAgain = await open(dataDir);
+  const restartedAgain = await startTrail(dataDir);
   expect(await restartedAgain.verify()).toMatchObject({ seq: 4, code: 'head_lost' });
   const restVerification = await runTrainyard(['audit', 'verify', '--from', '5', '--data-dir', dataDir]);
   expect([restVerification.code, restVerification.err]).toEqual([0, '']);
@@ -190,18 +190,18 @@ test('reports a lost audit head after the newest rows and the head were deleted,
 test('detects a database rolled back together with its audit head only with an external witness', async () => {
   const witness = join(temporaryFolder(), 'witness');
   const witnessFlags = ['--audit-witness', witness];
-  const first = await open(undefined, witnessFlags);
+  const first = await startTrail(undefined, witnessFlags);
   await writeRows(first, 'ada');
   const { dataDir } = first.server;
   await first.stop();
   const names = ['trainyard.db', 'audit-head'];
   const older = temporaryFolder();
   for (const name of names) copyFileSync(join(dataDir, name), join(older, name));
-  const second = await open(dataDir, witnessFlags);
+  const second = await startTrail(dataDir, witnessFlags);
   await writeRows(second, 'bob');
   await second.stop();
   for (const name of names) copyFileSync(join(older, name), join(dataDir, name));
-  const rolledBack = await open(dataDir, witnessFlags);
+  const rolledBack = await startTrail(dataDir, witnessFlags);
   await writeRows(rolledBack, 'eve');
   // At its start, the server compares the trail with its witness and records the result as a row.
   const firstBad = await rolledBack.verify();
@@ -222,14 +222,14 @@ test('detects a database rolled back together with its audit head only with an e
 const databaseFiles = ['trainyard.db', 'trainyard.db-wal', 'trainyard.db-shm'];
 
 test("detects a database replaced by an older copy or by another orchestrator's", async () => {
-  const [first, other] = [await open(), await open()];
+  const [first, other] = [await startTrail(), await startTrail()];
   await writeRows(first, 'ada');
   await writeRows(other, 'ada');
   await Promise.all([first.stop(), other.stop()]);
   const { dataDir } = first.server;
   const older = join(temporaryFolder(), 'older.db');
   copyFileSync(join(dataDir, 'trainyard.db'), older);
-  const second = await open(dataDir);
+  const second = await startTrail(dataDir);
   expect(await second.verify()).toBeNull();
   await writeRows(second, 'bob');
   await second.stop();
@@ -238,7 +238,7 @@ test("detects a database replaced by an older copy or by another orchestrator's"
   const verifyWithDatabase = async (file: string) => {
     for (const name of databaseFiles) rmSync(join(dataDir, name), { force: true });
     copyFileSync(file, join(dataDir, 'trainyard.db'));
-    const restarted = await open(dataDir);
+    const restarted = await startTrail(dataDir);
     const bad = await restarted.verify();
     await restarted.stop();
     return bad;
@@ -255,7 +255,7 @@ test("detects a database replaced by an older copy or by another orchestrator's"
 }, 120_000);
 
 test('keeps the audit trail valid when retention removes rows, and still detects edits of the rest', async () => {
-  const trail = await open();
+  const trail = await startTrail();
   await writeRows(trail, 'ada');
   await trail.stop();
   const { dataDir } = trail.server;
@@ -289,7 +289,7 @@ test('keeps the audit trail valid when retention removes rows, and still detects
   expect(await fastTrail.verify()).toBeNull();
   await fastTrail.stop();
 
-  const trailAtNormalSpeed = await open(dataDir);
+  const trailAtNormalSpeed = await startTrail(dataDir);
   expect(await trailAtNormalSpeed.verify()).toBeNull();
   expect(
     valueOf(await trailAtNormalSpeed.admin.call(auditApi.verify, {})).anchor?.seq,

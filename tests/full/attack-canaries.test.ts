@@ -156,7 +156,7 @@ function openFolder(): string {
   return folder;
 }
 
-const canBeNobody = process.getuid?.() === 0 && existsSync('/usr/bin/setpriv');
+const canRunAsNobody = process.getuid?.() === 0 && existsSync('/usr/bin/setpriv');
 
 test.skipIf(!existsSync('/proc/self/environ'))(
   'leaks no secret outside its allowed places while trainings succeed and fail',
@@ -291,7 +291,7 @@ test.skipIf(!existsSync('/proc/self/environ'))(
     };
     addEvidence(await readCalls(callParameters));
     addEvidence([await events.close()]);
-    if (canBeNobody) {
+    if (canRunAsNobody) {
       const pid = String(processesOf(folder)[0]);
       expect((await runAsNobody(['find', join(folder, 'data'), home, '-type', 'f', '-readable'])).out).toBe(
         '',

@@ -49,8 +49,8 @@ function flood(url: string, concurrency: number, isOver: () => boolean) {
   const loop = async (): Promise<void> => {
     while (!isOver()) await sendOne();
   };
-  const done = Promise.all(Array.from({ length: concurrency }, loop)).finally(() => agent.destroy());
-  return { statuses, tried: () => tokensTried, done };
+  const ended = Promise.all(Array.from({ length: concurrency }, loop)).finally(() => agent.destroy());
+  return { statuses, tried: () => tokensTried, ended };
 }
 
 test('rate-limits invalid tokens after sixty, and serves valid clients at the same address', async () => {
@@ -73,7 +73,7 @@ test('rate-limits invalid tokens after sixty, and serves valid clients at the sa
     valueOf(await admin.call(queueApi.list, {}));
   }
   isOver = true;
-  await attack.done;
+  await attack.ended;
   const seconds = (performance.now() - startedAt) / 1_000;
 
   const { statuses } = attack;
@@ -93,7 +93,7 @@ test('rate-limits invalid tokens after sixty, and serves valid clients at the sa
   );
   expect(statusesSeen).not.toContain('offline');
   console.log(
-    `${attack.tried()} wrong tokens in ${seconds.toFixed(1)} s; ${jobsDone} jobs were done meanwhile`,
+    `${attack.tried()} wrong tokens in ${seconds.toFixed(1)} s; ${jobsDone} jobs were completed at the same time`,
   );
 }, 120_000);
 
@@ -104,13 +104,13 @@ test('limits one token to a hundred event streams, without limiting other tokens
   const [greedyToken, modestToken] = [await tokenOf('greedy'), await tokenOf('modest')];
   const controller = new AbortController();
   onTestFinished(() => controller.abort());
-  const open = (token: string): Promise<Response> =>
+  const openEventStream = (token: string): Promise<Response> =>
     fetch(`${url}/api/events`, { headers: { authorization: `Bearer ${token}` }, signal: controller.signal });
-  const answers = await Promise.all(Array.from({ length: 200 }, () => open(greedyToken)));
+  const answers = await Promise.all(Array.from({ length: 200 }, () => openEventStream(greedyToken)));
   const counts = Map.groupBy(answers, ({ status }) => status);
   expect([counts.get(200)?.length, counts.get(429)?.length]).toEqual([100, 100]);
   const refusal: unknown = await counts.get(429)?.[0]?.json();
   expect(refusal).toMatchObject({ code: 'too_many_streams' });
-  expect((await open(modestToken)).status).toBe(200);
+  expect((await openEventStream(modestToken)).status).toBe(200);
   valueOf(await admin.call(queueApi.list, {}));
 }, 120_000);

@@ -15,7 +15,7 @@ const reversedText = '\u202egpj.exe\u2066\u200f';
 const lines = 'a\r\nb\u2028c\u2029d\u0085e\u0000';
 const hostileText = [markup, frame, ansi, reversedText, lines].join(' ');
 
-/** Matches characters that move the cursor, end a line or reverse text, except our own line breaks and tabs. */
+/** Matches characters that move the cursor, end a line or reverse text. Line breaks (\n) and tabs are allowed. */
 const harmful = /[^\P{Cc}\t\n]|[\p{Zl}\p{Zp}\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]/u;
 
 let server: TestServer;

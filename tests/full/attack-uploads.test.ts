@@ -14,7 +14,7 @@ import { watchEvents } from '../support/watch.ts';
 
 const MiB = 1_048_576;
 
-async function open(...args: readonly string[]) {
+async function startFixture(...args: readonly string[]) {
   const server = await startServer(args);
   onTestFinished(async () => {
     server.kill('SIGKILL');
@@ -41,7 +41,7 @@ const artifactFiles = ({ dataDir }: ServerProgram): readonly string[] =>
     : [];
 
 test('refuses uploads with a revoked token, to another job, outside the folder or over quota, and stores no file', async () => {
-  const { server, fixture, keys } = await open('--artifacts-per-job', '0.001', '--disk-reserve', '0');
+  const { server, fixture, keys } = await startFixture('--artifacts-per-job', '0.001', '--disk-reserve', '0');
   const rigs = [await openRig(fixture, 'rig-1'), await openRig(fixture, 'rig-2')] as const;
   const revoked = await startJob(fixture, rigs[0]);
   await rigs[0].report(revoked, 'failed', { exit_code: 1 });
@@ -94,7 +94,7 @@ test('refuses uploads with a revoked token, to another job, outside the folder o
 }, 60_000);
 
 test('streams uploads of hundreds of megabytes without growing memory or blocking other clients', async () => {
-  const { server, fixture, admin } = await open('--disk-reserve', '0');
+  const { server, fixture, admin } = await startFixture('--disk-reserve', '0');
   const job = await startJob(fixture, await openRig(fixture));
   const piece = Buffer.alloc(MiB, 'x');
   const pipeBody = (key: string, mebibytes: number): Promise<number> =>
@@ -135,7 +135,7 @@ test('streams uploads of hundreds of megabytes without growing memory or blockin
 }, 120_000);
 
 test('accepts uploads of a real trainer that uses the token from its environment', async () => {
-  const { server, fixture, watch, keys, admin, token: adminToken } = await open();
+  const { server, fixture, watch, keys, admin, token: adminToken } = await startFixture();
   const { id, token } = await fixture.createWorker({ name: 'rig-1' });
   const args = ['--name', 'rig-1', '--persistent', '--bring', 'none', '--trainer', digitsTrainer];
   startWorker({ url: server.url, token, args });

@@ -143,12 +143,12 @@ describe('trainyard worker', () => {
   test('rejects an untrusted certificate until --ca-file or --ssl-no-verify is given', async () => {
     const tls = await startTlsServer();
     onTestFinished(() => tls.close());
-    const untrusting = worker(tls.url, 'wt_x');
-    const [message] = await untrusting.waitForLine(/SSL certificate verify failed.*/);
+    const workerWithoutCa = worker(tls.url, 'wt_x');
+    const [message] = await workerWithoutCa.waitForLine(/SSL certificate verify failed.*/);
     expect(message).toContain('--ca-file');
     expect(tls.requests()).toBe(0);
-    const trusting = worker(tls.url, 'wt_x', ['--ca-file', tls.certificate]);
-    expect((await trusting.exited).code).toBe(3);
+    const workerWithCa = worker(tls.url, 'wt_x', ['--ca-file', tls.certificate]);
+    expect((await workerWithCa.exited).code).toBe(3);
     const withoutVerification = worker(tls.url, 'wt_x', ['--ssl-no-verify']);
     expect((await withoutVerification.exited).code).toBe(3);
     expect(withoutVerification.lines.join('\n')).toContain('certificates are not checked');

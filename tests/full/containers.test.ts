@@ -51,7 +51,7 @@ describe.skipIf(missing !== null)('the container images', { timeout: tenMinutes 
   }, 2 * tenMinutes);
   afterAll(() => images.remove());
 
-  test('run a job as an ordinary user, with all data on the volumes of the images', async () => {
+  test('runs a job in the container images as an ordinary user, with all data on volumes', async () => {
     const port = await freePort();
     const url = `http://127.0.0.1:${port}`;
     const [serverData, workerState] = [volume(), volume()];
@@ -115,7 +115,7 @@ describe.skipIf(missing !== null)('the container images', { timeout: tenMinutes 
   });
 
   test.each([server, worker, simpletuner])(
-    'set a user other than root, a volume, a stop signal and a health check in %s',
+    'sets a user other than root, a volume, a stop signal and a health check in the image %s',
     image => {
       expect(images.inspect(image)).toMatchObject({
         User: expect.stringMatching(/^(?:node|worker)$/),
@@ -126,7 +126,7 @@ describe.skipIf(missing !== null)('the container images', { timeout: tenMinutes 
     },
   );
 
-  test('start the worker of this checkout and the Python of the trainer in the image with a trainer', () => {
+  test("starts this checkout's worker and the trainer's Python in the image that adds a trainer to the worker", () => {
     const { version } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as { version: string };
     const command = [
       'sh',
@@ -140,7 +140,7 @@ describe.skipIf(missing !== null)('the container images', { timeout: tenMinutes 
     ]);
   });
 
-  test('are used with their volumes by the compose file', () => {
+  test('uses the container images and their volumes in the compose file', () => {
     const file = parse(readFileSync(join(root, 'examples/containers/compose.yaml'), 'utf8')) as ComposeFile;
     expect(Object.values(file.services).map(service => service.image)).toEqual([server, simpletuner]);
     for (const { image, volumes } of Object.values(file.services)) {
@@ -185,7 +185,7 @@ function endAfterTest(child: ChildProcess): void {
   });
 }
 
-/** Resolves with the first line that matches the pattern. Rejects when the container ends before. */
+/** Resolves with the first line that matches the pattern. Rejects when the container ends without such a line. */
 function lineOf(child: ChildProcess, pattern: RegExp): Promise<string> {
   return new Promise((resolve, reject) => {
     for (const stream of [child.stdout, child.stderr])

@@ -63,7 +63,7 @@ const waitForStep = ({ pointsOf }: Opened, job: JobId, step: number) =>
   vi.waitFor(
     async () => {
       const points = await pointsOf(job);
-      if ((points.at(-1)?.step ?? 0) < step) throw new Error('the step has not arrived');
+      if ((points.at(-1)?.step ?? 0) < step) throw new Error(`step ${step} has not arrived`);
       return points;
     },
     { interval: 100, timeout: 30_000 },

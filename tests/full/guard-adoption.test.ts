@@ -15,7 +15,7 @@ const training = `
   }, 50);`;
 
 const finish = ({ folder }: Rig, code: number): string => writeFile(folder, 'enough', String(code));
-const registered = async ({ orchestrator }: Rig, nth: number) =>
+const registrationBody = async ({ orchestrator }: Rig, nth: number) =>
   (await orchestrator.nth('register', nth)).body;
 
 describe('an agent that is killed and started again', () => {
@@ -30,12 +30,14 @@ describe('an agent that is killed and started again', () => {
 
     const second = rig.startAgent();
     await second.waitForLine(new RegExp(`^Job j1 goes on: sample \\(pid ${trainer.pid}\\)`));
-    expect(await registered(rig, 2)).toMatchObject({
+    expect(await registrationBody(rig, 2)).toMatchObject({
       current_job_id: 'j1',
       current_attempt_id: 'a1',
-      instance_id: (await registered(rig, 1))['instance_id'],
+      instance_id: (await registrationBody(rig, 1))['instance_id'],
     });
-    expect((await registered(rig, 2))['start_id']).not.toBe((await registered(rig, 1))['start_id']);
+    expect((await registrationBody(rig, 2))['start_id']).not.toBe(
+      (await registrationBody(rig, 1))['start_id'],
+    );
     const count = reportedSteps(rig).length;
     await until(() => (reportedSteps(rig).length > count + 1 ? true : null));
     expect(await isAlive(trainer)).toBe(true);
@@ -112,7 +114,7 @@ test('exits with 0 when the agent gets SIGUSR2 while it still probes its GPUs', 
   expect(rig.orchestrator.count('register')).toBe(0);
 }, 30_000);
 
-test('exits with 3 when the token of the agent is refused during a job, and an agent with a new token adopts the job', async () => {
+test('exits with 3 when the server refuses its token during a job, and an agent with a new token adopts the job', async () => {
   const rig = await startRig(training);
   const first = await rig.startAgentWithJob();
   const trainer = await rig.trainer();

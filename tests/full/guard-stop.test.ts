@@ -30,7 +30,7 @@ describe('stopping a trainer', () => {
     expect(await untilGone(trainer)).toBeLessThan(200);
   }, 30_000);
 
-  test('completes a stop through the guard when the agent dies, and the next agent reports it', async () => {
+  test('completes a stop through the guard when the agent dies, and reports the stop through the next agent', async () => {
     const rig = await startRig(stubbornFamily, { graceMs: 2_000 });
     const first = await rig.startAgentWithJob();
     const [guard, trainer] = [await rig.guard(), await rig.trainer()];
@@ -104,12 +104,12 @@ describe('on_lost_contact: stop', () => {
   const offer = { on_lost_contact: 'stop' as const };
   const profile = { timeoutMs: 4_000, graceMs: 1_000 };
 
-  test('stops a training at T after the last answered heartbeat while its agent is suspended', async () => {
+  test('stops a training when the contact timeout has passed since the last answered heartbeat of a suspended agent', async () => {
     const rig = await startRig(stubbornFamily, profile);
     const agent = await rig.startAgentWithJob(offer);
     const [guard, trainer] = [await rig.guard(), await rig.trainer()];
     onTestFinished(() => agent.kill('SIGCONT'));
-    // Wait for three heartbeats, about 3 s. If they did not restart the timeout T, the trainer would end within 2 s.
+    // Wait for three heartbeats, about 3 s. If heartbeats did not restart the timeout, the trainer would end within 2 s.
     await rig.orchestrator.nth('heartbeat', rig.orchestrator.count('heartbeat') + 3);
     agent.kill('SIGSTOP');
     const goneAfterMs = await untilGone(trainer);

@@ -17,8 +17,9 @@ const config = {};
 /** Returns the environment for a program that loads the failpoint. */
 const withFailpoint = ({ preload, env }: Failpoint) => ({ ...env, NODE_OPTIONS: `--import ${preload}` });
 
-async function openFleet(dataDir: string, args: readonly string[], failpointOf: Failpoint | null = null) {
-  const env = failpointOf === null ? {} : withFailpoint(failpointOf);
+/** Starts a server, a proxy, and a rig that connects through the proxy. `sharedFailpoint`: loaded by the server and the agent. */
+async function openFleet(dataDir: string, args: readonly string[], sharedFailpoint: Failpoint | null = null) {
+  const env = sharedFailpoint === null ? {} : withFailpoint(sharedFailpoint);
   let server = await openServer(dataDir, args, { env });
   const admin = adminOf(server);
   const watch = await watchEvents(server.url, admin.token);
@@ -52,8 +53,9 @@ async function openFleet(dataDir: string, args: readonly string[], failpointOf: 
       env: withFailpoint(clockShift),
     });
   };
-  const shift = async (ms: number) => {
-    writeFileSync(failpointOf?.env['TRAINYARD_TEST_FAILPOINT'] ?? '', String(ms));
+  /** Shifts the clocks of the server and the rig to this many ms ahead of the real time. Needs a failpoint in both programs. */
+  const shiftClocks = async (ms: number) => {
+    writeFileSync(sharedFailpoint?.env['TRAINYARD_TEST_FAILPOINT'] ?? '', String(ms));
     for (const program of [server, agent]) {
       program.kill(orderSignal);
       await program.waitForLine(new RegExp(`^${failpointLine(String(ms))}$`));
@@ -66,7 +68,7 @@ async function openFleet(dataDir: string, args: readonly string[], failpointOf: 
     outstanding,
     keys,
     restart,
-    shift,
+    shiftClocks,
     endTrainer: () => writeFileSync(gateFile, ''),
   };
 }
@@ -149,7 +151,7 @@ test("receives every file after the server was down for 11 minutes right after t
 test("loses no file when the clocks of server and rig jump 11 minutes right after the job's end", async () => {
   const order = join(temporaryFolder(), 'order');
   const clock = failpoint(new URL('../support/failpoint-clock.ts', import.meta.url), order);
-  const { admin, watch, proxy, outstanding, keys, endTrainer, shift } = await openFleet(
+  const { admin, watch, proxy, outstanding, keys, endTrainer, shiftClocks } = await openFleet(
     temporaryFolder(),
     ['--disk-reserve', '0'],
     clock,
@@ -159,7 +161,7 @@ test("loses no file when the clocks of server and rig jump 11 minutes right afte
   const reconnect = proxy.rule({ call: '/api/cloud/storage', action: 'reset' });
   endTrainer();
   await watch.jobEnd(id);
-  await shift(elevenMinutes);
+  await shiftClocks(elevenMinutes);
   reconnect();
   await expect.poll(() => outstanding(id), pollOptions).toBeNull();
   expect(await keys(id)).toContain('model.safetensors');

@@ -45,7 +45,7 @@ const call = (url: string, { method = 'GET', headers = {}, body, from = '127.0.0
     },
   );
 
-/** Opens a stream. `isOpen` resolves at its first data, and `found` with its text once that contains the word. */
+/** Opens a stream. `isOpen` resolves when the first data arrives, and `found` with all received text when it contains `word`. */
 function readUntil(url: string, token: string, word: string) {
   let opened = (): void => {};
   const whenOpen = new Promise<void>(resolve => (opened = resolve));
@@ -172,7 +172,7 @@ describe.skipIf(nginx === null)(`nginx${nginx === null ? ' (not installed)' : ''
     expect((await call(`${proxy}/api/queue`, { headers: { ...headers, host: name } })).status).toBe(200);
   });
 
-  test("accepts bodies up to the server's limit through nginx, and rejects larger ones itself", async () => {
+  test("passes bodies through nginx to the server, which rejects bodies above the server's limit", async () => {
     const { proxy, token } = await openBehind();
     const headers = { authorization: `Bearer ${token}` };
     const configOfSize = (bytes: number) => ({ method: 'PUT', headers, body: { text: 'x'.repeat(bytes) } });

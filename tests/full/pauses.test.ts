@@ -12,7 +12,7 @@ import { type Watch, watchEvents } from '../support/watch.ts';
 import { adminOf, openServer } from './storage-bench.ts';
 
 /** A heartbeat timeout T of 4 s. Another worker takes over the job of a worker that is silent for 5.4 s. */
-const shortT = ['--heartbeat-timeout', '4'];
+const shortTimeoutFlags = ['--heartbeat-timeout', '4'];
 const takeoverMs = 5_400;
 
 interface Rig {
@@ -51,30 +51,30 @@ async function runOn(server: ServerProgram, watch: Watch, { id }: Rig, seconds: 
 test('marks no worker offline after the server was frozen for longer than the heartbeat timeout', {
   timeout: 60_000,
 }, async () => {
-  const server = await openServer(undefined, shortT);
+  const server = await openServer(undefined, shortTimeoutFlags);
   const watch = await openWatch(server);
   const first = await addRig(server, watch, 'rig-1');
-  const longer = await runOn(server, watch, first, 11);
+  const longJob = await runOn(server, watch, first, 11);
   const second = await addRig(server, watch, 'rig-2');
-  const shorter = await runOn(server, watch, second, 6.5);
+  const shortJob = await runOn(server, watch, second, 6.5);
 
   process.kill(server.pid, 'SIGSTOP');
   // The signal takes effect slightly later, and events may still be in transit.
-  const silentFrom = Date.now() + 100;
+  const frozenFrom = Date.now() + 100;
   const stoppedAt = performance.now();
   // The trainers continue. One of them ends while the server is frozen and cannot record that.
   await second.agent.waitForLine(/self-test done/);
   expect(performance.now() - stoppedAt).toBeGreaterThan(takeoverMs);
-  expect(watch.seen.filter(({ at }) => Date.parse(at) > silentFrom)).toEqual([]);
+  expect(watch.seen.filter(({ at }) => Date.parse(at) > frozenFrom)).toEqual([]);
   process.kill(server.pid, 'SIGCONT');
 
-  expect(await watch.jobEnd(shorter)).toMatchObject({ status: 'completed', attempt: 1 });
-  expect(await watch.jobEnd(longer)).toMatchObject({ status: 'completed', attempt: 1 });
+  expect(await watch.jobEnd(shortJob)).toMatchObject({ status: 'completed', attempt: 1 });
+  expect(await watch.jobEnd(longJob)).toMatchObject({ status: 'completed', attempt: 1 });
   expect(typesOf(watch.seen)).not.toContainEqual(
     expect.stringMatching(/^(worker\.offline|job\.(recovering|requeued)|reset)$/),
   );
   const { client } = adminOf(server);
-  for (const id of [shorter, longer]) {
+  for (const id of [shortJob, longJob]) {
     expect(valueOf(await client.call(queueApi.get, { params: { id } })).attempts).toHaveLength(1);
   }
   expect([first, second].map(runsOf)).toEqual([1, 1]);
@@ -106,7 +106,7 @@ async function followWorkerStream(server: ServerProgram, token: string) {
 test('announces an orderly stop of the server to workers, and continues a running job after the restart', {
   timeout: 60_000,
 }, async () => {
-  const first = await openServer(undefined, shortT);
+  const first = await openServer(undefined, shortTimeoutFlags);
   const watch = await openWatch(first);
   const rig = await addRig(first, watch, 'rig-1');
   const job = await runOn(first, watch, rig, 5);
@@ -120,7 +120,7 @@ test('announces an orderly stop of the server to workers, and continues a runnin
   expect(typesOf(watch.seen)).not.toContain('worker.offline');
 
   const { port } = new URL(first.url);
-  const second = await openServer(first.dataDir, [...shortT, '--port', port]);
+  const second = await openServer(first.dataDir, [...shortTimeoutFlags, '--port', port]);
   const watchAfterRestart = await openWatch(second);
   // The worker reconnects before the server marks it offline, and before the job ends.
   expect(await watchAfterRestart.worker(rig.id, 'busy')).toMatchObject({ name: 'rig-1' });

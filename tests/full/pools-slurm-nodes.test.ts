@@ -103,9 +103,9 @@ test('trains one job on two nodes of one allocation as one distributed training'
 
   const [first, second, ...others] = reportedEvents('started');
   expect(others).toEqual([]);
-  const world = { NNODES: '2', WORLD_SIZE: '2', MASTER_ADDR: '127.0.0.1' };
-  expect(first).toMatchObject({ ...world, NODE_RANK: '0', RANK: '0', SLURMD_NODENAME: 'rig1' });
-  expect(second).toMatchObject({ ...world, NODE_RANK: '1', RANK: '1', SLURMD_NODENAME: 'rig2' });
+  const sharedVariables = { NNODES: '2', WORLD_SIZE: '2', MASTER_ADDR: '127.0.0.1' };
+  expect(first).toMatchObject({ ...sharedVariables, NODE_RANK: '0', RANK: '0', SLURMD_NODENAME: 'rig1' });
+  expect(second).toMatchObject({ ...sharedVariables, NODE_RANK: '1', RANK: '1', SLURMD_NODENAME: 'rig2' });
   expect(first?.['MASTER_PORT']).toBe(second?.['MASTER_PORT']);
   expect(first?.['SLURM_JOB_ID']).toBe(second?.['SLURM_JOB_ID']);
   expect(reportedEvents('trained')).toHaveLength(2);
@@ -146,7 +146,7 @@ test('stops the training on both Slurm nodes when the job is cancelled', async (
   expect(reportedEvents('started').map(({ pid }) => isGone(pid))).toEqual([true, true]);
 }, 90_000);
 
-test('saves a checkpoint on the first node before Slurm preempts both nodes, and resumes from it', async () => {
+test('saves a checkpoint on the first node before Slurm preempts both nodes, and resumes from the checkpoint', async () => {
   const { fleet, job, reportedEvents, waitForReport } = await startTraining('low', { seconds: 60 });
   await waitForReport('met', 2);
   const preemptingJob = (

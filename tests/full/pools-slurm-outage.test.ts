@@ -30,8 +30,8 @@ async function connectWorkers({ server, client }: SlurmFleet): Promise<readonly 
     agent.destroy();
   });
   for (let n = 0; n < workerCount; n += 1) {
-    const issued = await createWorker({ name: `light-${n}` });
-    const worker = createLightWorker({ url: server.url, ...issued, agent });
+    const credentials = await createWorker({ name: `light-${n}` });
+    const worker = createLightWorker({ url: server.url, ...credentials, agent });
     workers.push(worker);
     await worker.register();
     await worker.openStream();

@@ -65,7 +65,7 @@ async function expectKeptLog(rig: Rig): Promise<void> {
 }
 
 describe('the second worker of an attempt, whose agent is killed', () => {
-  test('names no attempt at its restart after a kill while it waited for the first worker', async () => {
+  test('registers without an attempt when the second worker was killed while it waited for the first worker', async () => {
     const rig = await startRig(training);
     await kill(await startWaiting(rig));
     rig.startAgent();
@@ -73,7 +73,7 @@ describe('the second worker of an attempt, whose agent is killed', () => {
     expect(existsSync(join(rig.folder, 'started'))).toBe(false);
   }, 30_000);
 
-  test('adopts its trainer at its restart, and reports the end without progress or log', async () => {
+  test('adopts the trainer of the restarted second worker, and reports the end without progress or log', async () => {
     const rig = await startRig(training);
     await kill(await startTraining(rig));
     const trainer = await rig.trainer();
@@ -85,7 +85,7 @@ describe('the second worker of an attempt, whose agent is killed', () => {
     await expectKeptLog(rig);
   }, 30_000);
 
-  test('stops its adopted trainer after a cancel', async () => {
+  test('stops the trainer that the restarted second worker has adopted when the job is cancelled', async () => {
     const rig = await startRig(training);
     await kill(await startTraining(rig));
     await rig.startAgent().waitForLine(/^Job j1 goes on/);
@@ -95,7 +95,7 @@ describe('the second worker of an attempt, whose agent is killed', () => {
     expect(callsOfFirstWorker(rig)).toEqual([]);
   }, 30_000);
 
-  test('reports the end of a trainer that ended while the agent was dead', async () => {
+  test('reports the end of a trainer that ended while the agent of the second worker was dead', async () => {
     const rig = await startRig(training);
     const agent = await startTraining(rig);
     const guard = await rig.guard();
@@ -110,7 +110,7 @@ describe('the second worker of an attempt, whose agent is killed', () => {
     await expectKeptLog(rig);
   }, 30_000);
 
-  test('sends its final report again when it was killed before the answer', async () => {
+  test('repeats the final report when the second worker was killed before the answer', async () => {
     const rig = await startRig(training);
     const agent = await startTraining(rig);
     const { status } = rig.orchestrator.answers;

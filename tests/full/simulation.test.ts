@@ -4,7 +4,10 @@ import { expectFound, simulate } from '../simulation/start.ts';
 
 const limitMs = 120_000;
 
-/** The 40 seeds must reach more than this number of the 126 table rows. Only `npm run simulate` reaches all of them. */
+/**
+ * The 40 seeds must reach more than this many of the 126 rows in the state tables (tests/simulation/checks/rows.ts). Only
+ * the 500 seeds of `npm run simulate` reach all rows.
+ */
 const minRowsReached = 75;
 
 test('passes every check in 40 simulated fleets', { timeout: limitMs }, async () => {

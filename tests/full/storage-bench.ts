@@ -49,7 +49,8 @@ export async function failureOf(
 }
 
 function exitOrThrow(server: Program, ready: boolean): Program['exited'] {
-  if (ready) throw new Error(`the server came up:\n${server.lines.join('\n')}`);
+  if (ready)
+    throw new Error(`the server became ready, but was expected to fail:\n${server.lines.join('\n')}`);
   return server.exited;
 }
 
@@ -122,6 +123,7 @@ export interface SmallDisk {
   makeReadOnly(): void;
 }
 
+/** Mounts a disk of this size, which keeps its data in memory. The disk is unmounted after the test. */
 export function mountDisk(kiB: number): SmallDisk {
   const path = temporaryFolder();
   execFileSync('mount', ['-t', 'tmpfs', '-o', `size=${kiB}k`, 'tmpfs', path]);

@@ -13,7 +13,7 @@ import { watchEvents } from '../support/watch.ts';
 import { adminOf, canMount, mountDisk, needsMount, openServer, postJob, stop } from './storage-bench.ts';
 
 /** A short heartbeat timeout. A worker whose heartbeats failed would go offline during the outage. */
-const shortT = ['--heartbeat-timeout', '4'];
+const shortTimeoutFlags = ['--heartbeat-timeout', '4'];
 
 /** Submits jobs until the disk refuses one. Resolves with the ids of the accepted jobs and the refusal. */
 async function submitUntilRefused(server: ServerProgram, token: string, config: object) {
@@ -66,11 +66,11 @@ async function startHeartbeats(server: ServerProgram, token: string) {
 }
 
 describe.skipIf(!canMount)(`a full disk${needsMount}`, () => {
-  test('refuses submissions on a full disk, keeps workers, jobs and reads, and recovers with space', {
+  test('refuses submissions on a full disk, keeps workers online, answers reads, and recovers with space', {
     timeout: 90_000,
   }, async () => {
     const disk = mountDisk(6_144);
-    const server = await openServer(join(disk.path, 'data'), shortT);
+    const server = await openServer(join(disk.path, 'data'), shortTimeoutFlags);
     const { token, client, createWorker, submit, jobs } = adminOf(server);
     const watch = await watchEvents(server.url, token);
     onTestFinished(() => watch.close());

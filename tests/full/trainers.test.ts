@@ -37,14 +37,14 @@ function openCheckout(script: string): string {
   return folder;
 }
 
-const process1 = aiToolkit.config.process[0];
+const firstProcess = aiToolkit.config.process[0];
 const aiToolkitConfig = {
   ...aiToolkit,
   config: {
     name: 'dog',
     process: [
       {
-        ...process1,
+        ...firstProcess,
         save: { save_every: 50 },
         train: { steps: 200, lr: 1e-4 },
         datasets: [{ folder_path: './dog', caption_ext: 'txt' }],
@@ -57,7 +57,11 @@ const ownConfig = { train_data: '{folder}/dog', max_steps: 200, save_steps: 50 }
 const ownScript = (name: string): string =>
   `command='${process.execPath}' '${standIn}' ${name} {config_path} {output_dir} '{resume_from}'`;
 
-/** The files in a user's folder beside the images in `dog`. The first one is the config to submit. */
+/**
+ * The checkout and the files of a user of each trainer. `where`: the value of `--trainer` for a checkout. `files`: the files
+ * beside the images in `dog`; the first one is the config to submit. `newest`: the newest checkpoint when the power of the rig
+ * fails. `model`: the file with the result.
+ */
 const bundles = {
   simpletuner: {
     script: 'unused.py',
@@ -133,8 +137,8 @@ const images = { 'a.jpg': 'one', 'a.txt': 'a photo of a dog', 'b.jpg': 'two' };
 async function submit(name: Name): Promise<JobId> {
   const folder = temporaryFolder();
   const { files } = bundles[name];
-  const dog = Object.entries(images).map(([file, text]) => [`dog/${file}`, text] as const);
-  for (const [file, text] of [...Object.entries(files), ...dog]) {
+  const imageFiles = Object.entries(images).map(([file, text]) => [`dog/${file}`, text] as const);
+  for (const [file, text] of [...Object.entries(files), ...imageFiles]) {
     mkdirSync(dirname(join(folder, file)), { recursive: true });
     writeFileSync(join(folder, file), text.replace('{folder}', folder));
   }

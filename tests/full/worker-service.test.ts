@@ -6,7 +6,8 @@ import { workersApi } from '../../protocol/admin-api.ts';
 import { type Program, startProgram, startWorker, temporaryFolder, trainyard } from '../support/processes.ts';
 import { startTestServer, valueOf } from '../support/server.ts';
 
-function open(systemctl = 'exit 0') {
+/** Creates the home folder of a user, and a fake `systemctl` that runs the given shell code after it records its call. */
+function createMachine(systemctl = 'exit 0') {
   const home = temporaryFolder();
   const bin = join(home, 'bin');
   mkdirSync(bin);
@@ -41,8 +42,8 @@ const secret = { SIMPLETUNER_WORKER_TOKEN: 'tj_secret' };
 
 describe.skipIf(process.platform !== 'linux')('worker service', () => {
   test('installs, starts and uninstalls the service of a worker, with its token in a private file', async () => {
-    const machine = open();
-    const state = join(machine.home, 'its state');
+    const machine = createMachine();
+    const state = join(machine.home, 'worker state');
     const more = ['--label', 'a=b c', '-v', '--state-dir', state];
     const [code, output] = await machine.run(['install-service', ...args, ...more], secret);
     expect([code, output]).toEqual([
@@ -75,7 +76,7 @@ describe.skipIf(process.platform !== 'linux')('worker service', () => {
   }, 60_000);
 
   test('prints the service unit with --print, and changes nothing', async () => {
-    const machine = open();
+    const machine = createMachine();
     const [code, output] = await machine.run(['install-service', ...args, '--print'], secret);
     expect([code, output]).toEqual([0, expect.stringContaining('KillMode=process') as string]);
     expect(output).not.toContain('secret');
@@ -89,7 +90,7 @@ describe.skipIf(process.platform !== 'linux')('worker service', () => {
   test("keeps the worker's identity when it becomes a service, and needs no other token", async () => {
     const server = await startTestServer();
     onTestFinished(() => server.close());
-    const machine = open();
+    const machine = createMachine();
     const { id } = await server.createWorker({ name: 'rig-1' });
     const { join_token: token } = valueOf(
       await server.admin.call(workersApi.createJoinToken, { params: { id }, body: {} }),
@@ -125,7 +126,7 @@ describe.skipIf(process.platform !== 'linux')('worker service', () => {
   }, 60_000);
 
   test('reports a service that does not start, with the message of systemctl', async () => {
-    const machine = open('echo "Failed to connect to bus" >&2; exit 1');
+    const machine = createMachine('echo "Failed to connect to bus" >&2; exit 1');
     const [code, output] = await machine.run(['install-service', ...args], secret);
     expect([code, output]).toEqual([
       1,
@@ -148,7 +149,7 @@ describe.skipIf(process.platform !== 'linux')('worker service', () => {
   ])(
     'refuses to install a service %s',
     async (_what, given, words, env = secret) => {
-      const machine = open();
+      const machine = createMachine();
       const [code, output] = await machine.run(['install-service', ...given], env);
       expect([code, output]).toEqual([2, expect.stringContaining(words) as string]);
       expect([machine.calls(), existsSync(machine.unit)]).toEqual([[], false]);

@@ -8,12 +8,12 @@ import { valueOf } from '../support/server.ts';
 import {
   brokenAtStart,
   bundle,
-  event,
+  waitForEvent,
   oldVersion,
   openFront,
   openRig,
   openServer,
-  request,
+  requestUpdate,
   typeOf,
   untilIdle,
 } from '../support/worker-update-rig.ts';
@@ -25,7 +25,7 @@ describe('an update of a worker that fails, waits or is interrupted', () => {
     const job = await server.submit({ config: { trainer: 'selftest', seconds: 2 } });
     const secondJob = await server.submit({ config: { trainer: 'selftest', seconds: 1 } });
     await server.watch.job(job, 'running');
-    await request(server, 'idle', rig);
+    await requestUpdate(server, 'idle', rig);
     await server.watch.jobEnd(secondJob);
     const eventNames = server.watch.seen.map(
       found => `${typeOf(found)} ${'job_id' in found ? found.job_id : ''}`,
@@ -44,9 +44,9 @@ describe('an update of a worker that fails, waits or is interrupted', () => {
     const server = await openServer(brokenAtStart(bundle));
     const first = await openRig(server, 'rig-1');
     const second = await openRig(server, 'rig-2');
-    await request(server, 'idle', first, second);
-    await event(server, 'worker.update_failed', first.id);
-    await event(server, 'worker.update_stopped', second.id);
+    await requestUpdate(server, 'idle', first, second);
+    await waitForEvent(server, 'worker.update_failed', first.id);
+    await waitForEvent(server, 'worker.update_stopped', second.id);
     expect((await first.view()).update?.order).toMatchObject({
       state: 'failed',
       reason: 'The new program exited with code 9 before it registered: it is broken',
@@ -66,8 +66,8 @@ describe('an update of a worker that fails, waits or is interrupted', () => {
     const server = await openServer();
     const front = await openFront(server, { onDownload: response => response.end('something else') });
     const rig = await openRig(server, 'rig-1', [], front.url);
-    await request(server, 'idle', rig);
-    await event(server, 'worker.update_failed');
+    await requestUpdate(server, 'idle', rig);
+    await waitForEvent(server, 'worker.update_failed');
     expect((await rig.view()).update?.order?.reason).toContain('does not match its SHA-256');
     expect(readFileSync(rig.file, 'utf8')).toContain(`= "${oldVersion}";`);
     expect(await rig.view()).toMatchObject({ status: 'idle', agent_version: oldVersion });
@@ -85,10 +85,10 @@ describe('an update of a worker that fails, waits or is interrupted', () => {
       },
     });
     const rig = await openRig(server, 'rig-1', [], front.url);
-    await request(server, 'idle', rig);
+    await requestUpdate(server, 'idle', rig);
     await rig.program.exited;
     rig.start();
-    await event(server, 'worker.update_done');
+    await waitForEvent(server, 'worker.update_done');
     expect(readFileSync(rig.file, 'utf8')).toBe(bundle);
     expect(readdirSync(dirname(rig.file)).filter(each => each.startsWith('.trainyard'))).toEqual([]);
   });
@@ -98,22 +98,22 @@ describe('an update of a worker that fails, waits or is interrupted', () => {
     const rig = await openRig(server);
     const job = await server.submit({ config: { trainer: 'selftest', seconds: 8 } });
     await server.watch.job(job, 'running');
-    await request(server, 'now', rig);
+    await requestUpdate(server, 'now', rig);
     await rig.program.waitForLine(/^Installed version/);
     rig.program.kill('SIGKILL');
     await rig.program.exited;
     rig.start();
-    await event(server, 'worker.update_done');
+    await waitForEvent(server, 'worker.update_done');
     expect(await server.watch.jobEnd(job)).toMatchObject({ status: 'completed', attempt: 1 });
     expect(await rig.view()).toMatchObject({ agent_version: version });
   });
 
-  test('finishes the update after a restart of the server in the middle of it', async () => {
+  test('finishes the update after a restart of the server in the middle of the update', async () => {
     const dataDir = temporaryFolder();
     const first = await openServer(bundle, { dataDir });
     const rig = await openRig(first);
-    await request(first, 'idle', rig);
-    await event(first, 'worker.update_started');
+    await requestUpdate(first, 'idle', rig);
+    await waitForEvent(first, 'worker.update_started');
     const { port } = new URL(first.url);
     await first.close();
     const second = await openServer(bundle, { dataDir, port: Number(port) });

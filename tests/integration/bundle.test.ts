@@ -37,19 +37,19 @@ describe('the bundled worker', () => {
     expect((await start(['--version']).waitForLine(/^\d+\.\d+\.\d+/))[0]).toMatch(/^\d/);
   });
 
-  test('refuses an old Node with one sentence from the bundled worker', async () => {
+  test('exits the bundled worker with a one-line message on an old Node', async () => {
     const worker = startProgram([process.execPath, ...asNode20, file, '--version'], { cwd: folder });
     expect((await worker.exited).code).toBe(2);
     expect(worker.lines).toEqual([expect.stringMatching(refusal)]);
   });
 
-  test('imports no module before the bundled worker has checked the Node version', () => {
+  test('checks the Node version at the start of the bundled worker, which imports no module', () => {
     const text = readFileSync(file, 'utf8');
     expect(text.indexOf('Trainyard needs Node')).toBeLessThan(1_000);
     expect(text).not.toMatch(/^(?:import|export) .*from /m);
   });
 
-  test('joins a server over TLS with a pinned key as a bundled worker', async () => {
+  test('connects the bundled worker over TLS to a server with a pinned key', async () => {
     const server = await startTestServer();
     onTestFinished(() => server.close());
     const { id, token } = await server.createWorker({ name: 'rig-1' });
@@ -129,7 +129,7 @@ describe('the built command line', () => {
     expect(existsSync(join(dataDir, 'trainyard.db-stopped'))).toBe(true);
   });
 
-  test('refuses an old Node with one sentence from the built command line, and loads no other file', async () => {
+  test('exits the built command line with a one-line message on an old Node, before it loads other files', async () => {
     const server = start(['server', '--port', '0'], asNode20);
     expect((await server.exited).code).toBe(2);
     expect(server.lines).toEqual([expect.stringMatching(refusal)]);

@@ -38,13 +38,13 @@ test('creates, lists and restores backups after a confirmation, and undoes the r
 test('fails with a specific exit code and reason when a backup cannot be restored', async () => {
   const { server, run } = await openServer();
   expect(await run(['backup', 'restore'])).toMatchObject({ code: 2 });
-  expect(await run(['backup', 'restore', 'noon', '--yes'])).toMatchObject({
+  expect(await run(['backup', 'restore', 'no-such-backup', '--yes'])).toMatchObject({
     code: 4,
     err: expect.stringContaining('trainyard backup list'),
   });
   const name = (await run(['backup', 'create', '-o', 'name'])).out.trim();
   const { token } = valueOf(
-    await server.admin.call(tokensApi.create, { body: { name: 'looks', permissions: ['queue.view'] } }),
+    await server.admin.call(tokensApi.create, { body: { name: 'viewer', permissions: ['queue.view'] } }),
   );
   const runWithoutPermission = await runTrainyard(['backup', 'restore', name, '--yes', '--url', server.url], {
     env: { ADMIN_TOKEN: token },

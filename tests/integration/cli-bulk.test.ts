@@ -65,7 +65,7 @@ describe('trainyard jobs list', () => {
 });
 
 describe('trainyard jobs status', () => {
-  it('shows the queue and the local machine with jobs status as JSON', async () => {
+  it('prints the state of the queue, the local machine and the workers as JSON for jobs status', async () => {
     await submit();
     const { out } = await jobs(['status', '--format', 'json']);
     expect(JSON.parse(out)).toMatchObject({
@@ -77,7 +77,7 @@ describe('trainyard jobs status', () => {
     });
   });
 
-  it('shows one job when its id is given to jobs status', async () => {
+  it('prints one job for jobs status with a job id', async () => {
     const id = await submit();
     expect((await jobs(['status', id, '-o', 'id,status'])).out).toBe(`${id}\tpending\n`);
   });
@@ -134,7 +134,7 @@ describe('cancelling many jobs', () => {
     expect((await jobs(['cancel', '-s', 'queued', '-f', '-o', 'status'])).out).toBe('cancelled\ncancelled\n');
   });
 
-  it('asks once before a bulk cancel on a terminal, and changes nothing after a no', async () => {
+  it('asks once before a bulk cancel on a terminal, and changes nothing when the answer is no', async () => {
     await submit();
     const declined = await jobs(['cancel', '--all'], { answer: 'n' });
     expect(declined.questions).toEqual(['Cancel 1 job (1 pending)? [y/N] ']);

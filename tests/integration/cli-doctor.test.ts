@@ -20,7 +20,7 @@ async function doctor(dataDir: string, ...args: readonly string[]) {
   return {
     code,
     results: Object.fromEntries(checks.map(({ what, result }) => [what, result])),
-    about: (what: string) => checks.find(check => check.what === what)?.detail,
+    detailOf: (what: string) => checks.find(check => check.what === what)?.detail,
   };
 }
 
@@ -41,7 +41,7 @@ test('passes every check on a running server, and reports each fault separately'
   writeFileSync(file, 'ta_wrong', { mode: 0o600 });
   const wrongTokenRun = await doctor(dataDir, '--token-file', file);
   expect(wrongTokenRun).toMatchObject({ code: 1, results: { ...healthy, Token: 'failed' } });
-  expect(wrongTokenRun.about('Token')).toContain('Invalid token');
+  expect(wrongTokenRun.detailOf('Token')).toContain('Invalid token');
   const tokenRun = await runTrainyard([
     'tokens',
     'create',
@@ -56,18 +56,18 @@ test('passes every check on a running server, and reports each fault separately'
   writeFileSync(file, tokenRun.out, { mode: 0o600 });
   const limited = await doctor(dataDir, '--token-file', file);
   expect(limited).toMatchObject({ code: 0, results: healthy });
-  expect(limited.about('Token')).toBe(
+  expect(limited.detailOf('Token')).toBe(
     'Valid. It lacks the permission admin.workers, which commands for workers need',
   );
   chmodSync(join(dataDir, 'audit-key'), 0o644);
   const exposedKeyRun = await doctor(dataDir);
   expect(exposedKeyRun).toMatchObject({ code: 1, results: { ...healthy, 'Data folder': 'failed' } });
-  expect(exposedKeyRun.about('Data folder')).toContain(`chmod 600 ${join(dataDir, 'audit-key')}`);
+  expect(exposedKeyRun.detailOf('Data folder')).toContain(`chmod 600 ${join(dataDir, 'audit-key')}`);
   chmodSync(dataDir, 0o770);
-  expect((await doctor(dataDir)).about('Data folder')).toContain(`chmod go-w ${dataDir}`);
+  expect((await doctor(dataDir)).detailOf('Data folder')).toContain(`chmod go-w ${dataDir}`);
 });
 
-test('suggests --allow-host when the server rejects the host name, and passes with it', async () => {
+test('suggests --allow-host when the server rejects the host name, and passes when the server allows it', async () => {
   // Only this test resolves the host name, like a name that is known only in the server's network.
   const name = 'yard.example.org';
   const lookup = dns.lookup.bind(dns);
@@ -82,7 +82,7 @@ test('suggests --allow-host when the server rejects the host name, and passes wi
   const strict = await open([]);
   const refused = await doctor(strict.server.dataDir, '--url', strict.url);
   expect(refused).toMatchObject({ code: 1, results: { Orchestrator: 'failed', Token: 'skipped' } });
-  expect(refused.about('Orchestrator')).toContain(`Start it with --allow-host ${name}`);
+  expect(refused.detailOf('Orchestrator')).toContain(`Start it with --allow-host ${name}`);
   const allowing = await open([name]);
   const accepted = await doctor(allowing.server.dataDir, '--url', allowing.url);
   expect(accepted.results).toMatchObject({ Orchestrator: 'ok' });
@@ -98,11 +98,11 @@ test('reports a killed server and whether its database is intact', async () => {
     code: 1,
     results: { Lock: 'ok', Database: 'ok', Orchestrator: 'failed', Token: 'skipped' },
   });
-  expect(killed.about('Orchestrator')).toMatch(/Connection refused\. Check the address and port/);
+  expect(killed.detailOf('Orchestrator')).toMatch(/Connection refused\. Check the address and port/);
   writeFileSync(join(dataDir, 'trainyard.db'), 'something else');
   const damagedRun = await doctor(dataDir);
   expect(damagedRun.results).toMatchObject({ Database: 'failed' });
-  expect(damagedRun.about('Database')).toContain('The next start of the server restores the last backup');
+  expect(damagedRun.detailOf('Database')).toContain('The next start of the server restores the last backup');
 });
 
 test('keeps the server running and logs the failure when its url file cannot be written', async () => {
@@ -133,18 +133,18 @@ test('writes a report with checks and settings to a new file, without tokens', a
   expect(report).toContain(`data_dir: ${dataDir}\n`);
   expect(report).toContain('seen Bearer [redacted]\n');
   expect(report).not.toContain(adminToken);
-  const again = await run();
-  expect(again).toMatchObject({ code: 1, err: expect.stringContaining('Cannot write the report') });
+  const repeatedRun = await run();
+  expect(repeatedRun).toMatchObject({ code: 1, err: expect.stringContaining('Cannot write the report') });
   expect(readFileSync(file, 'utf8')).toBe(report);
 });
 
 test('skips the checks and explains how to start when there is no data folder', async () => {
   const withoutFolder = await doctor('/nonexistent/folder');
   expect(withoutFolder).toMatchObject({ code: 1, results: { 'Data folder': 'skipped', Token: 'skipped' } });
-  expect(withoutFolder.about('Orchestrator')).toContain('Start one with "trainyard server"');
+  expect(withoutFolder.detailOf('Orchestrator')).toContain('Start one with "trainyard server"');
 });
 
-test('prints the server version when it is reachable, and exits with 0 otherwise', async () => {
+test('prints the version of a reachable server, and exits with 0 also when no server is reachable', async () => {
   const server = await startTestServer();
   const withServer = await runTrainyard(['version', '--url', server.url, '--json']);
   await server.close();

@@ -57,7 +57,7 @@ const summaryOf = (run: CliRun): object => ({ code: run.code, ...(JSON.parse(run
 const onlyRun = () => {
   expect(mlflow.runs).toHaveLength(1);
   const [run] = mlflow.runs;
-  if (run === undefined) throw new Error('there is no run');
+  if (run === undefined) throw new Error('MLflow has no run');
   return run;
 };
 

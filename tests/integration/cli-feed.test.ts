@@ -71,7 +71,7 @@ test('resumes the event stream after the last received event, and exits when the
   );
 });
 
-test('closes an event stream that sends nothing', async () => {
+test('ends an event stream with an error when no data arrives within the maximum silence', async () => {
   const address = await startStub(response => void response.write(`: open\n\n${frame(event(1))}`));
   const events = await openEvents({ ...address, silenceMs: 300 });
   expect((await events.next()).value).toEqual(event(1));

@@ -1,4 +1,4 @@
-/** `trainyard jobs ...`: in this process where possible, and as a program of its own where signals or pipes matter. */
+/** `trainyard jobs ...` in this process, or as a separate program where signals or pipes matter. */
 import { spawn } from 'node:child_process';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -275,26 +275,26 @@ describe('jobs watch without a terminal', () => {
     const flags = ['--data-dir', dataDir];
     const submit = async () =>
       (await runTrainyard(['jobs', 'submit', selftest(1), '-o', 'job_id', ...flags])).out.trim();
-    const watch = killAfterTest(trainyard(['jobs', 'watch', '--json', ...flags]));
-    const lines = killAfterTest(trainyard(['jobs', 'watch', ...flags]));
-    for (const program of [watch, lines]) await program.waitForLine(/^Watching http/);
-    const before = await submit();
-    for (const program of [watch, lines]) await program.waitForLine(new RegExp(before));
+    const jsonWatch = killAfterTest(trainyard(['jobs', 'watch', '--json', ...flags]));
+    const textWatch = killAfterTest(trainyard(['jobs', 'watch', ...flags]));
+    for (const program of [jsonWatch, textWatch]) await program.waitForLine(/^Watching http/);
+    const firstJob = await submit();
+    for (const program of [jsonWatch, textWatch]) await program.waitForLine(new RegExp(firstJob));
     first.kill('SIGTERM');
     await first.exited;
-    await watch.waitForLine(/^Lost/);
+    await jsonWatch.waitForLine(/^Lost/);
     const second = killAfterTest(await startServer([], dataDir));
     expect(second.url).not.toBe(first.url);
-    const id = await submit();
-    await watch.waitForLine(new RegExp(`"type":"job\\.submitted","job_id":"${id}"`));
-    await lines.waitForLine(new RegExp(`Z  job\\.submitted  ${id}  try  No idle workers`));
-    const numbers = watch.lines
+    const secondJob = await submit();
+    await jsonWatch.waitForLine(new RegExp(`"type":"job\\.submitted","job_id":"${secondJob}"`));
+    await textWatch.waitForLine(new RegExp(`Z  job\\.submitted  ${secondJob}  try  No idle workers`));
+    const seqs = jsonWatch.lines
       .filter(line => line.startsWith('{'))
       .map(line => (JSON.parse(line) as { seq: number }).seq);
-    expect(numbers).toEqual(numbers.map((_, index) => (numbers[0] ?? 0) + index));
+    expect(seqs).toEqual(seqs.map((_, index) => (seqs[0] ?? 0) + index));
     // A shell reports an end by SIGINT as exit code 130.
-    watch.kill('SIGINT');
-    expect(await watch.exited).toEqual({ code: null, signal: 'SIGINT' });
+    jsonWatch.kill('SIGINT');
+    expect(await jsonWatch.exited).toEqual({ code: null, signal: 'SIGINT' });
   });
 
   test('exits silently from jobs watch when its output pipe is closed', async () => {

@@ -135,7 +135,7 @@ describe('jobs logs', () => {
     [['JOB', '-n', 'x'], 2, /Give a whole number, or "all"/],
     [['JOB', '--search', ''], 2, /--search/],
     [['JOB', '--search', 'a', '--follow'], 2, /cannot be used/],
-  ])('refuses to print a log for %j', async (args, code, message) => {
+  ])('exits with a reason for jobs logs with the invalid arguments %j', async (args, code, message) => {
     const { job, shipper } = await runJob();
     await shipper.print('one\n', true);
     const run = await logs(args.map(arg => arg.replace('JOB', job.jobId)));

@@ -41,7 +41,7 @@ test('creates a signed webhook, prints its new secret once on stderr, and sends 
   expect(created.out + channelList.out).not.toContain('secret-path');
 });
 
-test('reads the target of a channel from standard input, at its creation and when it changes', async () => {
+test('reads the target of a channel from standard input in channels create and channels set', async () => {
   const { receiver, notifications } = await openServer();
   const target = JSON.stringify({ kind: 'ntfy', url: receiver.url, topic: 'rigs' });
   expect(await notifications(['channels', 'create', 'phone', '--file', '-'], target)).toMatchObject({

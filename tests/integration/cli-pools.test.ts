@@ -10,14 +10,14 @@ import { workerFile } from '../support/program-files.ts';
 import { startTestServer, type TestServer, valueOf } from '../support/server.ts';
 import { installShellEngine } from '../support/shell-engine.ts';
 
-const open: { server?: TestServer } = {};
-afterEach(() => open.server?.close());
+const current: { server?: TestServer } = {};
+afterEach(() => current.server?.close());
 
 type Pools = (args: readonly string[], options?: CliOptions) => Promise<CliRun>;
 
 async function startServerWithPools() {
   const server = await startTestServer();
-  open.server = server;
+  current.server = server;
   const pools: Pools = (args, options) =>
     runTrainyard(['pools', ...args, '--data-dir', server.dataDir], options);
   const json = async <T>(args: readonly string[], code = 0): Promise<T> => {
@@ -99,7 +99,7 @@ describe('trainyard pools', () => {
     expect(launches).toMatchObject([{ is_test: true, job_id: null, outcome: 'finished' }]);
   }, 180_000);
 
-  test('reports in a test of a pool that the worker of the machine never joined', async () => {
+  test('fails the test of a pool when the worker on the launched machine never joins', async () => {
     const { server, pools, json } = await startServerWithPools();
     installShellEngine(server.dataDir, 'shell');
     await pools(['create', 'shell', ...shellPool(server), '--setup', 'exit 3']);
@@ -113,7 +113,7 @@ describe('trainyard pools', () => {
     expect((await json<PoolView>(['resume', 'shell'])).paused).toBeNull();
   }, 60_000);
 
-  test('launches nothing when the engine does not accept orders', async () => {
+  test('launches no machine for the test of a pool whose engine does not accept orders', async () => {
     const { pools } = await startServerWithPools();
     await pools(['create', 'shell', '--engine', 'command', '--programs', 'shell']);
     expect(await pools(['check', 'shell'])).toMatchObject({
@@ -128,7 +128,7 @@ describe('trainyard pools', () => {
     expect((await pools(['launches', 'shell', '-o', 'launch_id'])).out).toBe('');
   });
 
-  test('ends the launch of a test that is interrupted', async () => {
+  test('ends the launch when the test of a pool is interrupted', async () => {
     const { server, pools, json } = await startServerWithPools();
     installShellEngine(server.dataDir, 'shell');
     await pools(['create', 'shell', ...shellPool(server), '--setup', 'sleep 60']);

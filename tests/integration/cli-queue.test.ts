@@ -45,7 +45,7 @@ beforeEach(() => async () => {
   for (const { id } of entries) await server.admin.call(queueApi.cancel, { params: { id } });
 });
 
-/** Starts a worker that accepts jobs and does nothing. */
+/** Starts a worker that receives offers, and responds to an offer only when the test calls `complete`. */
 async function startWorker(name: string, labels: Readonly<Record<string, string>>, gpus = 2) {
   const { id, token } = await server.createWorker({ name, labels });
   const agent = new Agent();
@@ -56,13 +56,13 @@ async function startWorker(name: string, labels: Readonly<Record<string, string>
   });
   await worker.register({ gpu_count: gpus });
   await worker.openStream();
-  /** Returns the last offer that the worker received, or null while that offer is for the job `before`. */
-  const offer = (before: string | undefined) => {
+  /** Returns the last offer that the worker received; null while the worker has none except for the job `previous`. */
+  const findOffer = (previous: string | undefined) => {
     const { job_id: job, attempt_id: attempt } =
       worker.commands.findLast(({ type }) => type === 'job_submit') ?? {};
-    return job === undefined || attempt === undefined || job === before ? null : { job, attempt };
+    return job === undefined || attempt === undefined || job === previous ? null : { job, attempt };
   };
-  let last: string | undefined;
+  let lastJob: string | undefined;
   return {
     id,
     async leave() {
@@ -71,10 +71,10 @@ async function startWorker(name: string, labels: Readonly<Record<string, string>
       valueOf(await client.call(workerApi.disconnect, { body: { worker_id: id } }));
       worker.cut();
     },
-    /** Waits for a job, and completes it. */
+    /** Waits for the offer of another job, and reports the job as started and completed. */
     async complete() {
-      const { job, attempt } = await worker.waitFor('an offer', () => offer(last));
-      last = job;
+      const { job, attempt } = await worker.waitFor('an offer', () => findOffer(lastJob));
+      lastJob = job;
       await worker.report(job, attempt, 'starting');
       await worker.report(job, attempt, 'completed', { exit_code: 0 });
     },
@@ -100,7 +100,7 @@ describe('queue commands', () => {
     await queue(['resume']);
   });
 
-  test('sets, keeps and lifts each queue limit separately', async () => {
+  test('sets and removes each queue limit without changing the other limits', async () => {
     expect((await queue(['limits'])).out).toBe('Max running   unlimited\nMax per user  unlimited\n');
     expect((await queue(['limits', '--max', '8', '--user-max', '2'])).out).toBe(
       'Max running   8\nMax per user  2\n',

@@ -186,7 +186,7 @@ describe('trainyard templates', () => {
     [['templates', 'save', 't'], 'Give either a config or --job'],
     [['templates', 'save', 't', 'x', '--ask', 'file:a'], 'Use the form KEY'],
     [['templates', 'save', 'a/b', 'x'], 'TEMPLATE: '],
-  ])('refuses the arguments %j', async (args, message) => {
+  ])('exits with 2 and a reason for invalid template arguments: trainyard %j', async (args, message) => {
     const { code, err } = await run(...args);
     expect(code).toBe(2);
     expect(err).toContain(message);

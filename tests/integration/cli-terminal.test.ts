@@ -62,7 +62,7 @@ describe.skipIf(!hasScript)('the command line on a terminal', () => {
   });
 
   test('ends a watch without an error when its terminal closes without SIGHUP', async () => {
-    // In a session of its own, the command gets no SIGHUP when the terminal closes.
+    // `setsid` starts the command in a new session, so the command gets no SIGHUP when the terminal closes.
     const words = [process.execPath, cliFile, 'workers', 'watch', '--data-dir', server.dataDir];
     const command = `setsid --wait sh -c 'echo pid=$$; exec ${words.join(' ')}'`;
     const reports = `--report-uncaught-exception --report-directory=${server.dataDir}`;

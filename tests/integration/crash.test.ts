@@ -18,7 +18,7 @@ const adminOf = ({ url, dataDir }: ServerProgram) => {
   return { token, client: adminClient(url, token) };
 };
 
-test('keeps a job whose submit was answered across kill -9 of the server, and runs the job', async () => {
+test('keeps and runs a submitted job after kill -9 and a restart of the server', async () => {
   const first = await startServer();
   onTestFinished(() => first.kill('SIGKILL'));
   mkdirSync(join(first.dataDir, 'configs'), { recursive: true });

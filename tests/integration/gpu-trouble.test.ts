@@ -13,8 +13,8 @@ const probe = `0, NVIDIA A100-SXM4-80GB, 81920, 535.129.03, ${uuid}\n`;
 const healthy = `0, 3, 512, 41, 66.10, ${uuid}, 0\n`;
 const heartbeatMs = 1_000;
 
-/** Creates a folder with a fake nvidia-smi, and the files from which it reads its answers. */
-function makeGpu() {
+/** Creates a folder with a fake nvidia-smi, which prints the content of files that `setAnswer` replaces. */
+function createFakeGpu() {
   const folder = temporaryFolder();
   const bin = join(folder, 'bin');
   mkdirSync(bin);
@@ -35,7 +35,7 @@ esac
   return { folder, answers, setAnswer, env: { PATH: `${bin}:${process.env['PATH'] ?? ''}` } };
 }
 
-type FakeGpu = ReturnType<typeof makeGpu>;
+type FakeGpu = ReturnType<typeof createFakeGpu>;
 
 async function startServerAndWorker(gpu: FakeGpu, script: string) {
   const server = await startTestServer({ heartbeatTimeoutMs: 4 * heartbeatMs });
@@ -59,7 +59,7 @@ const reasonOf = async ({ admin }: TestServer, id: JobId): Promise<string | null
   valueOf(await admin.call(queueApi.get, { params: { id } })).reason;
 
 test('keeps jobs pending with a reason while a GPU is missing, and dispatches them when it returns', async () => {
-  const gpu = makeGpu();
+  const gpu = createFakeGpu();
   const { server, worker, waitForWorker } = await startServerAndWorker(gpu, '');
   gpu.setAnswer('cards', 'Unable to determine the device handle for GPU 0000:41:00.0: GPU is lost.\n');
   const withMissingGpu = await waitForWorker('a GPU that is missing', view => view.gpu_troubles.length > 0);
@@ -80,8 +80,8 @@ test('keeps jobs pending with a reason while a GPU is missing, and dispatches th
 }, 30_000);
 
 test('reports a GPU held by another process before it dispatches the first job', async () => {
-  const gpu = makeGpu();
-  // The process of this test is no process of the worker.
+  const gpu = createFakeGpu();
+  // The test's own process does not belong to the worker, so the worker reports it.
   gpu.setAnswer('apps', `${process.pid}, ${uuid}, 9216\n`);
   const { server, waitForWorker } = await startServerAndWorker(gpu, '');
   const withHeldGpu = await waitForWorker('a GPU that is held', view => view.gpu_troubles.length > 0);
@@ -99,7 +99,7 @@ test('reports a GPU held by another process before it dispatches the first job',
 }, 30_000);
 
 test('reports a process that a cancelled job left on the GPU, before it dispatches the next job', async () => {
-  const gpu = makeGpu();
+  const gpu = createFakeGpu();
   const pidFile = join(gpu.folder, 'left');
   // The child has its own session, so the stop of the training does not reach the child.
   const { server, waitForWorker } = await startServerAndWorker(

@@ -105,7 +105,7 @@ test('joins again with its stored token when the response to the join was lost',
   const joinToken = await createJoinToken(server);
   const stateHome = temporaryFolder();
   const args = ['--name', 'rig-1', '--persistent'];
-  // Keep the stored token but not the result of the call, as after a kill of the process between the two.
+  // Simulates a kill between the request and its response: the worker has stored its new token as `pending`.
   const first = startWorker({ url: server.url, token: joinToken.join_token, args, stateHome });
   await first.waitForLine(/^Joined/);
   first.kill('SIGKILL');

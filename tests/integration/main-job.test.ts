@@ -6,16 +6,16 @@ import { queueApi } from '../../protocol/queue-api.ts';
 import { digitsTrainer, root, startWorker, temporaryFolder } from '../support/processes.ts';
 import { startTestServer, type TestServer, valueOf } from '../support/server.ts';
 
-const open: { server?: TestServer } = {};
-afterEach(() => open.server?.close());
+const current: { server?: TestServer } = {};
+afterEach(() => current.server?.close());
 
 const exampleConfig = (name: string): object =>
   JSON.parse(readFileSync(join(root, `examples/digits/configs/${name}.json`), 'utf8')) as object;
 
-describe('a real training job on another process', () => {
+describe('a real training on a worker in a separate process', () => {
   test('runs a real training to completion with its metrics, and reports why a broken training failed', async () => {
     const server = await startTestServer();
-    open.server = server;
+    current.server = server;
     server.config('digits-quick', exampleConfig('digits-quick'));
     server.config('digits-broken', exampleConfig('digits-broken'));
     const { id, token } = await server.createWorker({ name: 'rig-1', labels: { gpu_type: 'a100-80gb' } });

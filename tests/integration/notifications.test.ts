@@ -160,7 +160,7 @@ test('delivers pending notifications after kill -9, with the same ids', async ()
   const worker = await createWorker({ name: 'rig-1' });
   startWorker({ url: first.url, token: worker.token, args: ['--name', 'rig-1'] });
   const job = await submit({ config: { trainer: 'selftest', seconds: 0.1 } });
-  // The receiver has the request, but does not answer, so the server cannot know that.
+  // The receiver has got the request, but sends no response. The server therefore does not know about the delivery.
   await receiver.until(received => received.length === 1);
   first.kill('SIGKILL');
   await first.exited;
@@ -170,7 +170,7 @@ test('delivers pending notifications after kill -9, with the same ids', async ()
   const [unansweredBody, repeatedBody] = (await receiver.until(received => received.length === 2)).map(
     bodyOf,
   );
-  // The new process listens on another port, so the link differs.
+  // The new process listens on another port, so the link in the notification differs. Compare only the other fields.
   expect(repeatedBody).toMatchObject({
     id: unansweredBody?.id,
     event: 'job_completed',

@@ -23,7 +23,7 @@ const Lock = z.object({
 
 const read = (file: string): unknown => JSON.parse(readFileSync(file, 'utf8'));
 
-test('lists the shipped packages in the bill of materials, in their locked versions, and no development tools', () => {
+test('lists all shipped packages with their locked versions in the SBOM, and no development tools', () => {
   const file = join(temporaryFolder(), 'deeper/sbom.cdx.json');
   execFileSync(process.execPath, [join(root, 'dev/sbom.ts'), file], { stdio: 'ignore' });
   const bill = Bill.parse(read(file));

@@ -21,7 +21,7 @@ function startLoading(channel: 'ipc' | 'ignore'): { child: ChildProcess; dataDir
 
 test('opens the server only after the message of its parent process', async () => {
   const { child, dataDir } = startLoading('ipc');
-  if (child.stdout === null) throw new Error('no stdout');
+  if (child.stdout === null) throw new Error('the server has no pipe for stdout');
   const ready = once(createInterface({ input: child.stdout }), 'line');
   child.send('go on');
   expect(JSON.parse(String((await ready)[0]))).toMatchObject({ ready: true, data_dir: dataDir });

@@ -8,8 +8,8 @@ import { startWorker, temporaryFolder } from '../support/processes.ts';
 import { startTestServer, valueOf } from '../support/server.ts';
 
 /**
- * Script of a trainer. The first process waits for the second one at the rendezvous. Each process trains until its file
- * appears, and exits with the code in that file.
+ * Script of the trainer on each worker. The trainer on the first worker waits until the second trainer connects. Each
+ * trainer then trains until the file `end-RANK` appears, and exits with the code in the file.
  */
 const trainer = `
   const net = require('node:net');

@@ -12,6 +12,7 @@ import { createPushBrowser, readVapid } from '../support/push-browser.ts';
 import { openReceiver } from '../support/receiver.ts';
 import { adminClient, createShortcuts, startTestServer, valueOf } from '../support/server.ts';
 
+/** Opens a push service. `statusOf`: returns the status for the n-th push message; null for no response. */
 async function openService(statusOf: (count: number) => number | null = () => 201) {
   const service = await openReceiver(statusOf);
   onTestFinished(() => service.close());
@@ -67,7 +68,7 @@ test("notifies the browser about a user's own jobs with the chosen tag, encrypte
   await ana.submit({ config });
   const job = await ana.submit({ config, tags: ['faces'], name: 'größe' });
   const [request] = await service.until(received => received.length === 1);
-  if (request === undefined) throw new Error('no request');
+  if (request === undefined) throw new Error('the push service received no request');
   expect(await browser.read(request.body)).toEqual({
     id: expect.stringMatching(/^d_/),
     event: 'job_completed',

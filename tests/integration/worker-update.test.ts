@@ -6,11 +6,11 @@ import { workerUpdatesApi } from '../../protocol/worker-updates-api.ts';
 import { valueOf } from '../support/server.ts';
 import {
   bundle,
-  event,
+  waitForEvent,
   oldVersion,
   openRig,
   openServer,
-  request,
+  requestUpdate,
   stepsIn,
   typeOf,
   withoutUpdates,
@@ -22,8 +22,8 @@ describe('an update of a worker from the server', () => {
     const server = await openServer();
     const rig = await openRig(server);
     expect(await rig.view()).toMatchObject({ update: { available: true, blocked: null, order: null } });
-    expect(await request(server, 'idle', rig)).toMatchObject([{ name: 'rig-1', accepted: true }]);
-    await event(server, 'worker.update_done');
+    expect(await requestUpdate(server, 'idle', rig)).toMatchObject([{ name: 'rig-1', accepted: true }]);
+    await waitForEvent(server, 'worker.update_done');
     expect(await rig.view()).toMatchObject({
       agent_version: version,
       update: { available: false, blocked: 'current', order: null },
@@ -39,8 +39,8 @@ describe('an update of a worker from the server', () => {
     const rig = await openRig(server);
     const job = await server.submit({ config: { trainer: 'selftest', seconds: 8 } });
     await server.watch.job(job, 'running');
-    await request(server, 'now', rig);
-    await event(server, 'worker.update_done');
+    await requestUpdate(server, 'now', rig);
+    await waitForEvent(server, 'worker.update_done');
     expect(await server.watch.jobEnd(job)).toMatchObject({ status: 'completed', attempt: 1 });
     expect(await rig.view()).toMatchObject({ agent_version: version });
     const allSteps = Array.from({ length: 80 }, (_, index) => index + 1);

@@ -68,7 +68,7 @@ const stepMs = 2_000;
 /** Additional time after the last act of a user, in virtual ms, because users repeat failed calls. */
 const lastActsMs = 15_000;
 /** Time for which the world continues after the last job and trainer, in virtual ms. Late calls are checked in this time too. */
-const afterwardsMs = 150_000;
+const lateCallsMs = 150_000;
 /** Maximum time until the last trainer ends, in virtual ms. Longer than any training. */
 const trainersGoneMs = 400_000;
 
@@ -117,9 +117,9 @@ export async function runPlan(plan: Plan, traceLines: number): Promise<Outcome> 
   await advance(Math.max(0, ...plan.acts.map(({ atMs }) => startedAt + atMs + lastActsMs - clock.mono())));
   await until(() => haveAllEnded(scene) || clock.mono() > deadline.after(healedAt));
   if (violations.length === 0 && !haveAllEnded(scene)) reportWaitingJobs(scene);
-  const trainersGone = clock.mono() + trainersGoneMs;
-  await until(() => scene.yard.alive().length === 0 || clock.mono() > trainersGone);
-  await advance(afterwardsMs);
+  const trainersDeadline = clock.mono() + trainersGoneMs;
+  await until(() => scene.yard.alive().length === 0 || clock.mono() > trainersDeadline);
+  await advance(lateCallsMs);
   for (const observer of observers) if (violations.length === 0) await observer.atEnd?.();
   await world.close();
   stopListening();

@@ -5,14 +5,14 @@ import { plants } from './loading/plants.ts';
 import { poolPlants } from './loading/pool-plants.ts';
 import { expectFound, hashIn, simulate } from './start.ts';
 
-/** Ten seeds reach at least this many of the 126 rows of the tables. `npm run simulate` must reach all rows. */
-const rowsReachedByFew = 55;
+/** Ten seeds must reach more than this many of the 126 rows in the state tables. `npm run simulate` must reach all rows. */
+const minRowsReached = 55;
 
 test('passes every check in 10 simulated fleets', async () => {
   const { code, output } = await simulate('--seeds', '10');
   expect(output).toContain('10 seeds from 1: all checks passed');
   expect(code).toBe(0);
-  expect(Number(/(\d+) of \d+ rows/.exec(output)?.[1])).toBeGreaterThan(rowsReachedByFew);
+  expect(Number(/(\d+) of \d+ rows/.exec(output)?.[1])).toBeGreaterThan(minRowsReached);
 });
 
 describe('seeds', () => {
@@ -22,7 +22,9 @@ describe('seeds', () => {
       simulate('--seed', '66', '--trace'),
     ]);
     expect(hashIn(first.output)).toBeDefined();
-    expect(second.output.split('\n').filter(isOfTheRun)).toEqual(first.output.split('\n').filter(isOfTheRun));
+    expect(second.output.split('\n').filter(isReproducible)).toEqual(
+      first.output.split('\n').filter(isReproducible),
+    );
   });
 
   test('compares the trace of a seed with the hash of an earlier run', async () => {
@@ -37,7 +39,7 @@ describe('seeds', () => {
 });
 
 /** Returns false for the line with the CPU time, which differs in each run. */
-const isOfTheRun = (line: string): boolean => !line.includes('CPU time');
+const isReproducible = (line: string): boolean => !line.includes('CPU time');
 
 describe('planted bugs', () => {
   test('finds the planted bug that sends an offer before it is on disk', () =>
@@ -58,10 +60,10 @@ describe('planted bugs', () => {
       } = { name: '', changes: [] },
     ] = plants;
     if (change === undefined) throw new Error('plants is empty');
-    const lost = { name, changes: [{ ...change, text: 'this text does not exist' }] };
-    expect(() => sourcesWith(lost)).toThrow('finds it 0 times');
-    const vague = { name, changes: [{ ...change, text: 'const' }] };
-    expect(() => sourcesWith(vague)).toThrow(/finds it [1-9]\d* times/);
+    const plantWithMissingText = { name, changes: [{ ...change, text: 'this text does not exist' }] };
+    expect(() => sourcesWith(plantWithMissingText)).toThrow('finds it 0 times');
+    const plantWithRepeatedText = { name, changes: [{ ...change, text: 'const' }] };
+    expect(() => sourcesWith(plantWithRepeatedText)).toThrow(/finds it [1-9]\d* times/);
   });
 });
 
@@ -73,7 +75,7 @@ describe('pools', () => {
   });
 
   test('finds the planted bug that repeats an unanswered order immediately', async () => {
-    const { code, output } = await simulate('--plant', 'an order without an answer is repeated at once');
+    const { code, output } = await simulate('--plant', 'an order without an answer is repeated immediately');
     expect(code).toBe(1);
     expect(output).toContain('BROKEN    an unclear launch is not repeated too early');
   });

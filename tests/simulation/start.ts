@@ -6,6 +6,7 @@ import { expect } from 'vitest';
 const run = promisify(execFile);
 const command = new URL('simulate.ts', import.meta.url).pathname;
 
+/** Runs `npm run simulate` with these options. Returns the exit code and the output; never throws. */
 export async function simulate(
   ...options: readonly string[]
 ): Promise<{ readonly code: number; readonly output: string }> {
@@ -20,6 +21,7 @@ export async function simulate(
   return { code, output: stdout + stderr };
 }
 
+/** Returns the hash of the trace in the output; undefined when there is none. */
 export const hashIn = (output: string): string | undefined => /trace hash ([0-9a-f]{64})/.exec(output)?.[1];
 
 /** Expects that one of 60 seeds finds the planted bug by this rule, and that a replay of that seed has the same trace. */
@@ -31,8 +33,8 @@ export async function expectFound(plant: string, rule: string): Promise<void> {
     /^replay {4}npm run simulate -- (--seed \d+) --plant "(.+)" --trace --hash ([0-9a-f]+)$/m.exec(output);
   expect(replay?.[2]).toBe(plant);
   const seed = replay?.[1]?.split(' ') ?? [];
-  const again = await simulate(...seed, '--plant', plant, '--hash', replay?.[3] ?? '');
-  expect(again).toMatchObject({
+  const replayed = await simulate(...seed, '--plant', plant, '--hash', replay?.[3] ?? '');
+  expect(replayed).toMatchObject({
     code: 1,
     output: expect.stringContaining('The trace matches the earlier run.'),
   });

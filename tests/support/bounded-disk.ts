@@ -1,4 +1,4 @@
-/** Simulates a full disk for a program's database by limiting the number of pages. */
+/** Simulates a full disk for a program's database by limiting the number of its pages. */
 import Database, { type Database as Connection } from 'better-sqlite3';
 
 const { exec } = Database.prototype;
@@ -22,6 +22,7 @@ Database.prototype.exec = function execWatched(this: Connection, sql: string) {
   return exec.call(this, sql);
 };
 
+/** With true, databases can use their current pages but get no new ones. With false, they can grow again. */
 export function fillDisk(full: boolean): void {
   isFull = full;
   for (const db of connections) limit(db);

@@ -35,6 +35,7 @@ export interface ChaosProxy {
   blackhole(direction?: Direction): void;
   /** Queues all bytes and delivers them at `heal`, like a partition that TCP survives. */
   stall(direction?: Direction): void;
+  /** Delays all later data in both directions. */
   delay(ms: number): void;
   /** Stops listening. Existing connections stay open. */
   refuse(): void;
@@ -43,8 +44,8 @@ export interface ChaosProxy {
   /** Ends all faults: blackhole, stall, delay, refusal and rules. Lost data stays lost. */
   heal(): Promise<void>;
   /**
-   * Makes the open streams half-open. No more data passes. `client`: the orchestrator still sees an open connection.
-   * `orchestrator`: the client does.
+   * Makes the open streams half-open, so that no more data passes. `client`: neither end is closed, so the orchestrator still
+   * sees an open connection. `orchestrator`: the orchestrator's end is closed, but the client still sees an open connection.
    */
   halfOpen(deadAt: 'client' | 'orchestrator'): void;
   /**
@@ -67,7 +68,8 @@ interface Link {
 
 interface FrameCut {
   readonly text: string;
-  readonly done: () => void;
+  /** Called when the frame is cut. */
+  readonly onCut: () => void;
 }
 
 /** Starts a proxy. Calls `target` for each request, because the orchestrator may restart at another address. */
@@ -80,11 +82,12 @@ export async function startChaosProxy(target: () => string): Promise<ChaosProxy>
   const sockets = new Set<net.Socket>();
   let frameCut: FrameCut | null = null;
 
+  /** Returns the number of characters to forward before the reset that `resetInFrame` requested; null for no reset. */
   const cutAt = (text: string): number | null => {
     const start = frameCut === null ? -1 : text.indexOf(frameCut.text);
     if (frameCut === null || start < 0) return null;
     const end = start + frameCut.text.length;
-    setImmediate(frameCut.done);
+    setImmediate(frameCut.onCut);
     frameCut = null;
     return end;
   };
@@ -188,7 +191,7 @@ export async function startChaosProxy(target: () => string): Promise<ChaosProxy>
     },
     resetInFrame: text =>
       new Promise(resolve => {
-        frameCut = { text, done: resolve };
+        frameCut = { text, onCut: resolve };
       }),
     rule: rules.add,
     replay: call => sendAgain(call, target()),

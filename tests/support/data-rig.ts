@@ -20,6 +20,7 @@ for (const name of readdirSync(images, { recursive: true }))
 writeFileSync(join(process.argv[3], 'seen.json'), JSON.stringify(seen));
 `;
 
+/** Creates a worker, and writes its trainer script. `start` of the returned rig starts the agent with these extra arguments. */
 export async function startDataRig(server: TestServer, name: string, ...args: readonly string[]) {
   const { id, token } = await server.createWorker({ name });
   const stateHome = temporaryFolder();

@@ -41,7 +41,7 @@ export const orderOf = (launchId: LaunchId, more: Partial<LaunchOrder> = {}): La
 const poll = <T>(check: () => Promise<T>): Promise<T> =>
   vi.waitFor(check, { timeout: 20_000, interval: 100 });
 
-/** Returns true when a launch has ended. An engine may report an ended launch, or omit it. */
+/** Returns true when a launch has ended. An engine either reports an ended launch or omits it. */
 const isGone = (sighting: Sighting | undefined): boolean =>
   sighting === undefined || sighting.state === 'ended';
 
@@ -62,14 +62,15 @@ export function testEngineContract(lab: () => EngineLab): void {
     const untilState = (id: LaunchId, isRight: (sighting: Sighting | undefined) => boolean) =>
       until(async () => {
         const sighting = (await engine.list()).get(id);
-        if (!isRight(sighting)) throw new Error(`not yet: ${JSON.stringify(sighting)}`);
+        if (!isRight(sighting))
+          throw new Error(`the launch has not reached the expected state: ${JSON.stringify(sighting)}`);
         return sighting;
       });
     return { engine, launch, untilState };
   }
   const isRunning = (sighting: Sighting | undefined): boolean => sighting?.state === 'running';
 
-  test('reports a cluster that takes orders', async () => {
+  test('reports in its check that the cluster accepts orders', async () => {
     expect(await newEngine().engine.check()).toMatchObject({ ok: true });
   });
 
@@ -128,12 +129,15 @@ export function testEngineContract(lab: () => EngineLab): void {
     for (const id of ids) await untilState(id, isGone);
   });
 
-  test.each(['ask', 'now'] as const)('accepts the end of a launch that does not exist (%s)', async how => {
-    const { engine } = newEngine();
-    await engine.end([], how);
-    await engine.end([newLaunchId(), newLaunchId()], how);
-    expect(await engine.list()).toEqual(new Map());
-  });
+  test.each(['ask', 'now'] as const)(
+    'accepts a request to end launches that do not exist (%s)',
+    async how => {
+      const { engine } = newEngine();
+      await engine.end([], how);
+      await engine.end([newLaunchId(), newLaunchId()], how);
+      expect(await engine.list()).toEqual(new Map());
+    },
+  );
 
   test('lists a launch that was ordered twice only once, and ends both orders', async () => {
     const { engine, launch, untilState } = newEngine();
@@ -144,14 +148,14 @@ export function testEngineContract(lab: () => EngineLab): void {
     await untilState(id, isGone);
   });
 
-  test('exposes the join token in no answer', async () => {
+  test('does not expose the join token in any answer', async () => {
     const { engine, launch } = newEngine();
     const { answer } = await launch();
-    const said = [answer, [...(await engine.list())], await engine.check()];
-    expect(JSON.stringify(said)).not.toContain(joinToken);
+    const answers = [answer, [...(await engine.list())], await engine.check()];
+    expect(JSON.stringify(answers)).not.toContain(joinToken);
   });
 
-  test('reports no permanent result while the cluster does not answer', async () => {
+  test('reports a temporary or unknown failure, not a permanent one, while the cluster does not answer', async () => {
     const engine = lab().unreachable(newFleet());
     const [check, answer] = await Promise.all([
       engine.check(),

@@ -13,11 +13,11 @@ let shiftS = 0;
 os.uptime = () => realUptime() + shiftS;
 syncBuiltinESMExports();
 
-function obey(order: string): void {
+function applyOrder(order: string): void {
   shiftClock(Number(order));
   shiftS = Number(order) / 1_000;
 }
 
 // Apply the first shift before the program starts, because the audit trail never goes back in time.
-obey(readFileSync(setting(), 'utf8').trim());
-onOrder(obey);
+applyOrder(readFileSync(setting(), 'utf8').trim());
+onOrder(applyOrder);

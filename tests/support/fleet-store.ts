@@ -4,7 +4,7 @@ import { newDatabase } from './new-database.ts';
 
 /** The real store of one fleet, across any number of restarts of its orchestrator. */
 export interface FleetStore {
-  /** The store for the current life of the orchestrator. */
+  /** The store that the current orchestrator uses. `restart` replaces it. */
   readonly store: Store;
   /** Number of commands since the start of the fleet. */
   readonly writes: number;
@@ -23,7 +23,7 @@ export interface FleetStore {
   close(): Promise<void>;
 }
 
-/** Moments around the commit of a command, at which a test may kill the orchestrator. */
+/** Moments around the commit of a command, at which a test can kill the orchestrator. */
 export type StorePoint = 'before commit' | 'after commit';
 
 /** Opens the store. A store in memory stays open across restarts, as a file would stay on disk. */
@@ -35,24 +35,25 @@ export function openFleetStore(
   let writes = 0;
   let pendingWrites = 0;
   let isFull = false;
-  let onRoom: (() => void)[] = [];
+  let recoveryListeners: (() => void)[] = [];
   let database = openSqliteStore(file === ':memory:' ? newDatabase() : file, deps);
-  let life = startLife();
+  let current = wrapStore();
 
-  function startLife() {
+  /** Wraps the open database for one orchestrator, from its start to its crash or stop. */
+  function wrapStore() {
     const openDatabase = database;
     let crashed = false;
     let isOver = false;
-    onRoom = [];
+    recoveryListeners = [];
     const write = async <T>(command: (tx: Tx) => T): Promise<T> => {
       if (crashed) return never();
-      if (isOver) throw new Error('the store of this life is closed');
+      if (isOver) throw new Error('the store was closed before a restart of the orchestrator');
       onPoint('before commit');
       if (crashed) return never();
       writes++;
       pendingWrites++;
       const answer = openDatabase.write(tx => {
-        if (crashed) throw new Error('the process is gone');
+        if (crashed) throw new Error('the orchestrator has crashed');
         tx.afterCommit(() => onPoint('after commit'));
         const value = command(tx);
         if (isFull) throw diskFull();
@@ -68,7 +69,7 @@ export function openFleetStore(
       ...openDatabase,
       write,
       acceptsWrites: () => !isFull,
-      onRecovery: run => void onRoom.push(run),
+      onRecovery: run => void recoveryListeners.push(run),
     };
     const end = async (crash: boolean): Promise<void> => {
       crashed = crash;
@@ -81,7 +82,7 @@ export function openFleetStore(
 
   return {
     get store() {
-      return life.store;
+      return current.store;
     },
     get writes() {
       return writes;
@@ -90,13 +91,13 @@ export function openFleetStore(
     setFull(full) {
       const hasRoomAgain = isFull && !full;
       isFull = full;
-      if (hasRoomAgain) for (const run of onRoom) run();
+      if (hasRoomAgain) for (const run of recoveryListeners) run();
     },
-    kill: () => life.kill(),
+    kill: () => current.kill(),
     async restart(crash) {
-      await life.end(crash);
+      await current.end(crash);
       if (file !== ':memory:') database = openSqliteStore(file, deps);
-      life = startLife();
+      current = wrapStore();
     },
     close: () => database.close(),
   };

@@ -72,7 +72,7 @@ export interface FleetWorker {
   /** Returns the last offer that the worker received; throws when it received none. */
   lastOffer(): Extract<WorkerCommand, { type: 'job_submit' }>;
   view(): WorkerView;
-  /** Registers as before, with these changes. Throws when the orchestrator refuses. */
+  /** Registers with the fields of the previous registration and these changes. Throws when the orchestrator refuses. */
   register(changes?: AgentOptions): Promise<RegisterReply>;
   /** Like `register`, but returns a refusal. */
   tryRegister(changes?: AgentOptions): Promise<Outcome<RegisterReply>>;
@@ -137,7 +137,7 @@ export function createFleetWorker(deps: FleetWorkerDeps): FleetWorker {
     agent = { ...agent, ...changes };
     const attemptId = currentAttemptId ?? (currentJobId && offeredAttempts.get(currentJobId));
     const body = workerApi.register.body.parse(
-      introduction(deps, agent, currentJobId ?? null, attemptId ?? null),
+      registrationBodyOf(deps, agent, currentJobId ?? null, attemptId ?? null),
     );
     return settle(orchestrator().workers.register(id, body, agent.address ?? '10.0.0.7'));
   };
@@ -191,7 +191,7 @@ export function createFleetWorker(deps: FleetWorkerDeps): FleetWorker {
   };
 }
 
-function introduction(
+function registrationBodyOf(
   deps: FleetWorkerDeps,
   agent: AgentOptions,
   currentJobId: JobId | null,
@@ -241,7 +241,7 @@ function openFleetStream(
     },
     end() {
       ended = true;
-      // As in the real server, the close is reported a moment later.
+      // As in the real server, the orchestrator learns about the close slightly later.
       void Promise.resolve().then(() => close());
     },
   });

@@ -44,9 +44,9 @@ import { testSeal } from './seal.ts';
 import { createVirtualClock, trustedTimeOf, type VirtualClock } from './virtual-clock.ts';
 
 export interface FleetOptions {
-  /** T, in ms; 120 s by default. */
+  /** The heartbeat timeout (T) in ms; 120 s by default. */
   readonly heartbeatTimeoutMs?: number;
-  /** A longer T for agents of protocol 1, in ms. */
+  /** A longer heartbeat timeout for agents of protocol 1, in ms. */
   readonly v1SilenceMs?: number;
   /** True if the orchestrator's own machine runs jobs. */
   readonly runsLocally?: boolean;
@@ -56,15 +56,15 @@ export interface FleetOptions {
   readonly configs?: Configs;
   /** Creates the engine of a pool. By default, there are no engines. */
   readonly engineOf?: EngineOf;
-  /** Unknown by default. */
+  /** The price of electricity; unknown by default. */
   readonly electricity?: ElectricityPrice;
   /** The worker programs that the orchestrator distributes. Default: none. */
   readonly offered?: OfferedPrograms;
-  /** Called before and after every commit and every call of an engine. The function may call `kill`. */
+  /** Called before and after every commit and every call of an engine. The function can call `kill`. */
   readonly onPoint?: (point: FleetPoint) => void;
 }
 
-/** Moments at which a test may kill the orchestrator. */
+/** Moments at which a test can kill the orchestrator. */
 export type FleetPoint = StorePoint | 'before call' | 'after call';
 
 /** Options for creating a worker as an admin. */
@@ -159,10 +159,11 @@ export async function createFleet(options: FleetOptions = {}): Promise<Fleet> {
   const ids = countedIds();
   const events: UiEvent[] = [];
   let mark: ClockMark | null = null;
-  let life = startLife(runsLocally);
+  let current = startOrchestrator(runsLocally);
   await clock.settle();
 
-  function startLife(runs: boolean | undefined) {
+  /** Starts an orchestrator on the store. Each restart starts another one. */
+  function startOrchestrator(runs: boolean | undefined) {
     const timers = killableClock(clock);
     const time = trustedTimeOf(clock, mark);
     const orchestrator = createOrchestrator({
@@ -194,14 +195,14 @@ export async function createFleet(options: FleetOptions = {}): Promise<Fleet> {
       worker_type: type,
       labels,
     });
-    const { workerId, token } = await life.orchestrator.workers.create(newWorker, ada);
+    const { workerId, token } = await current.orchestrator.workers.create(newWorker, ada);
     const persistent = type === 'persistent';
     return createFleetWorker({
       id: workerId,
       token,
       persistent,
       clock,
-      orchestrator: () => life.orchestrator,
+      orchestrator: () => current.orchestrator,
     });
   };
 
@@ -213,7 +214,7 @@ export async function createFleet(options: FleetOptions = {}): Promise<Fleet> {
   const trySubmit: Fleet['trySubmit'] = (job = {}, by = ada, key?) => {
     const inLine = job.config_name === undefined ? { config: {} } : {};
     const request = SubmitRequest.parse({ ...inLine, ...job });
-    return settle(life.orchestrator.jobs.submit(request, by, key));
+    return settle(current.orchestrator.jobs.submit(request, by, key));
   };
   const submit = async (job?: JobOptions, by?: Actor): Promise<Accepted> => {
     const submitted = valueOf(await trySubmit(job, by));
@@ -223,7 +224,7 @@ export async function createFleet(options: FleetOptions = {}): Promise<Fleet> {
 
   return {
     get orchestrator() {
-      return life.orchestrator;
+      return current.orchestrator;
     },
     get store() {
       return database.store;
@@ -245,17 +246,19 @@ export async function createFleet(options: FleetOptions = {}): Promise<Fleet> {
     async runJob(worker, job) {
       const { jobId, workerId } = await submit(job);
       if (workerId !== worker.id)
-        throw new Error(`${jobId} went to ${workerId ?? 'nobody'}, not ${worker.id}`);
+        throw new Error(`${jobId} was dispatched to ${workerId ?? 'no worker'}, not to ${worker.id}`);
       await worker.run(jobId);
       return jobId;
     },
-    cancel: id => settle(life.orchestrator.jobs.cancel(id, ada)),
-    release: id => settle(life.orchestrator.jobs.release(id, ada)),
+    cancel: id => settle(current.orchestrator.jobs.cancel(id, ada)),
+    release: id => settle(current.orchestrator.jobs.release(id, ada)),
     async drain(worker, { reason = null, deadlineMs = null } = {}) {
-      return valueOf(await settle(life.orchestrator.workers.drain(worker.id, { reason, deadlineMs }, ada)));
+      return valueOf(
+        await settle(current.orchestrator.workers.drain(worker.id, { reason, deadlineMs }, ada)),
+      );
     },
-    undrain: async worker => valueOf(await settle(life.orchestrator.workers.undrain(worker.id, ada))),
-    job: id => valueOf(life.orchestrator.jobs.get(id)),
+    undrain: async worker => valueOf(await settle(current.orchestrator.workers.undrain(worker.id, ada))),
+    job: id => valueOf(current.orchestrator.jobs.get(id)),
     audit: () => database.store.audit.after(0, 1_000_000),
     async setDiskFull(full) {
       database.setFull(full);
@@ -268,22 +271,22 @@ export async function createFleet(options: FleetOptions = {}): Promise<Fleet> {
           : [],
       ),
     kill() {
-      life.kill();
+      current.kill();
       database.kill();
     },
     async restart({ crash = false, runsLocally: runs = runsLocally, awayMs = 0, forgetsTime = false } = {}) {
-      life.stopFollowing();
-      if (crash) life.kill();
-      else life.orchestrator.lifecycle.stop();
-      mark = forgetsTime ? null : life.time.mark();
+      current.stopFollowing();
+      if (crash) current.kill();
+      else current.orchestrator.lifecycle.stop();
+      mark = forgetsTime ? null : current.time.mark();
       await database.restart(crash);
       if (awayMs > 0) await clock.pause(awayMs);
-      life = startLife(runs);
+      current = startOrchestrator(runs);
       await clock.settle();
     },
     async close() {
-      life.stopFollowing();
-      life.orchestrator.lifecycle.stop();
+      current.stopFollowing();
+      current.orchestrator.lifecycle.stop();
       await clock.settle();
       await database.close();
       if (errors.length > 0) throw new Error(`errors were logged:\n${errors.join('\n')}`);

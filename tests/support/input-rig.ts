@@ -38,6 +38,7 @@ export interface ServerAccess {
   createWorker(body: { readonly name: string }): Promise<{ readonly id: WorkerId; readonly token: string }>;
 }
 
+/** Creates a worker, and writes its trainer script. `start` of the returned rig starts the agent. */
 export async function startInputRig(name: string, { url, createWorker }: ServerAccess) {
   const { token } = await createWorker({ name });
   const stateHome = temporaryFolder();
@@ -49,6 +50,7 @@ export async function startInputRig(name: string, { url, createWorker }: ServerA
   const folderOf = (job: JobId): string => join(stateHome, 'trainyard', name, 'jobs', job);
   return {
     start,
+    /** Returns the SHA-256 of each file that the trainer of a job has found, by name. */
     seen: (job: JobId): unknown =>
       JSON.parse(readFileSync(join(folderOf(job), 'output', 'seen.json'), 'utf8')),
     /** Returns the names of the complete and partial input files of a job. */

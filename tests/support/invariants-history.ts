@@ -6,12 +6,13 @@ const closing = new Set([...finals, 'job.requeued']);
 /** Event types that reopen the last attempt of a pending job, because its former worker continues it. */
 const reopening = new Set(['job.starting', 'job.running']);
 
-interface Current {
+/** The last dispatch of a job. */
+interface Dispatch {
   readonly attempt: number;
   readonly worker: string | null;
 }
 
-const notDispatched: Current = { attempt: 0, worker: null };
+const notDispatched: Dispatch = { attempt: 0, worker: null };
 
 /**
  * Checks I2, I3, I4 and I8 in one pass over the events, which must be in the order of their numbers. Returns one line per
@@ -19,12 +20,14 @@ const notDispatched: Current = { attempt: 0, worker: null };
  */
 export function historyViolations(events: readonly EventLine[]): readonly string[] {
   const violations: string[] = [];
-  const lastDispatches = new Map<string, Current>();
+  const lastDispatches = new Map<string, Dispatch>();
+  /** The worker of each live attempt, by job id. */
   const live = new Map<string, string>();
+  /** The event type with which each ended job ended, by job id. */
   const final = new Map<string, string>();
   const draining = new Set<string>();
 
-  const open = (job: string, worker: string | null, event: EventLine): void => {
+  const openAttempt = (job: string, worker: string | null, event: EventLine): void => {
     if (live.has(job)) violations.push(`I2 event ${event.seq}: ${job} has two live attempts`);
     const otherJob = [...live].find(([id, holder]) => id !== job && holder === worker);
     if (otherJob !== undefined)
@@ -48,7 +51,7 @@ export function historyViolations(events: readonly EventLine[]): readonly string
           `I4 event ${event.seq}: attempt ${event.attempt} of ${job} after ${previous.attempt}`,
         );
       }
-      open(job, worker, event);
+      openAttempt(job, worker, event);
       lastDispatches.set(job, { attempt: event.attempt, worker });
     } else {
       const { attempt, worker } = lastDispatches.get(job) ?? notDispatched;
@@ -59,7 +62,7 @@ export function historyViolations(events: readonly EventLine[]): readonly string
         );
       }
       if (closing.has(event.type)) live.delete(job);
-      else if (reopening.has(event.type) && !live.has(job)) open(job, worker, event);
+      else if (reopening.has(event.type) && !live.has(job)) openAttempt(job, worker, event);
     }
     if (finals.has(event.type)) final.set(job, event.type);
   };

@@ -61,6 +61,7 @@ export interface Judgement {
   readonly broken: readonly string[];
 }
 
+/** Checks all invariants. An invariant without anything to check is in neither list. */
 export function judge(evidence: Evidence): Judgement {
   const broken = violations(evidence);
   const isBroken = (id: string): boolean => broken.some(line => line.startsWith(`${id} `));
@@ -105,7 +106,7 @@ const isFinal = (status: string | undefined): boolean =>
 function submitsSurvive({ accepted, statuses, stored }: Evidence): readonly string[] {
   return accepted.flatMap(id => {
     const status = statuses.get(id);
-    if (status === undefined) return [`I1 ${id} was accepted and no longer exists`];
+    if (status === undefined) return [`I1 ${id} was accepted, but does not exist`];
     if (!isFinal(status)) return [`I1 ${id} is still ${status}`];
     const storedStatus = stored.jobs.get(id);
     return storedStatus === status
@@ -123,9 +124,9 @@ const requiredIndexesAndTriggers = [
 ];
 
 function oneLiveAttempt({ attempts, indexesAndTriggers, integrity }: Stored): readonly string[] {
-  const open = attempts.filter(({ ended_at }) => ended_at === null);
-  const twice = (idField: 'job_id' | 'worker_id'): readonly string[] =>
-    [...Map.groupBy(open, attempt => attempt[idField])]
+  const liveAttempts = attempts.filter(({ ended_at }) => ended_at === null);
+  const findSeveralLive = (idField: 'job_id' | 'worker_id'): readonly string[] =>
+    [...Map.groupBy(liveAttempts, attempt => attempt[idField])]
       .filter(([, withSameId]) => withSameId.length > 1)
       .map(([id]) => `I2 ${id} has several live attempts in the database`);
   return [
@@ -133,8 +134,8 @@ function oneLiveAttempt({ attempts, indexesAndTriggers, integrity }: Stored): re
     ...requiredIndexesAndTriggers
       .filter(name => !indexesAndTriggers.includes(name))
       .map(name => `I2 the schema lacks ${name}`),
-    ...twice('job_id'),
-    ...twice('worker_id'),
+    ...findSeveralLive('job_id'),
+    ...findSeveralLive('worker_id'),
   ];
 }
 
@@ -149,15 +150,17 @@ function eventsMatchStore({ events, stored }: Evidence): readonly string[] {
     .filter(([id, status]) => isFinal(status) && lastEvents.get(id) !== `job.${status}`)
     .map(([id, status]) => `I3 ${id} is stored as ${status}, and its last event is ${lastEvents.get(id)}`);
   const completed = stored.attempts.filter(({ outcome }) => outcome === 'completed');
-  const twice = [...Map.groupBy(completed, ({ job_id }) => job_id)]
+  const severalResults = [...Map.groupBy(completed, ({ job_id }) => job_id)]
     .filter(([, ofOneJob]) => ofOneJob.length > 1)
     .map(([id]) => `I4 ${id} has several attempts with an accepted result`);
-  return [...wrong, ...twice];
+  return [...wrong, ...severalResults];
 }
 
 function auditVerifies({ status, body }: Evidence['audit']): readonly string[] {
   const valid = typeof body === 'object' && body !== null && 'valid' in body && body.valid === true;
-  return status === 200 && valid ? [] : [`I5 the audit does not verify: ${status} ${JSON.stringify(body)}`];
+  return status === 200 && valid
+    ? []
+    : [`I5 the audit trail does not verify: status ${status}, ${JSON.stringify(body)}`];
 }
 
 /** Maximum number of audit rows of one kind for each worker within ten minutes. The audit trail only counts further calls. */
@@ -181,10 +184,10 @@ function auditHasAllTransitions({ events, stored }: Evidence): readonly string[]
     .map(({ type, job_id: job, worker_id: worker, attempt }) =>
       transition(type, job ?? worker ?? '', attempt),
     );
-  const at = reported.findIndex((word, n) => word !== stored.transitions[n]);
-  return at < 0
-    ? []
-    : [`I5 transition ${at + 1} is reported as ${reported[at]}, audited as ${stored.transitions[at]}`];
+  const firstDifference = reported.findIndex((text, n) => text !== stored.transitions[n]);
+  if (firstDifference < 0) return [];
+  const [fromEvents, fromAudit] = [reported[firstDifference], stored.transitions[firstDifference]];
+  return [`I5 transition ${firstDifference + 1} is reported as ${fromEvents}, audited as ${fromAudit}`];
 }
 
 function streamIsWhole({ events, streamFaults, lastSeq }: Evidence): readonly string[] {
@@ -230,7 +233,7 @@ function runsDoNotOverlap({ runs, mayOverlap, leftTrainers }: Evidence): readonl
     .filter(([{ job }]) => !mayOverlap.has(job))
     .map(
       ([a, b]) =>
-        `I12 two trainers of ${a.job} lived at once: ${a.pid} until ${a.lastAt}, ${b.pid} from ${b.startedAt}`,
+        `I12 two trainers of ${a.job} ran at the same time: ${a.pid} until ${a.lastAt}, ${b.pid} from ${b.startedAt}`,
     );
   return [...overlaps, ...leftTrainers.map(pid => `I12 process ${pid} of a trainer is still alive`)];
 }

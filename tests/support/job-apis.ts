@@ -1,9 +1,10 @@
 import { type IncomingMessage, createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 
+/** A simulated HTTP API that runs machines: pods of RunPod, or jobs of Ray. */
 export interface FakeApi {
   readonly url: string;
-  /** The items of the API, by id. */
+  /** The pods or jobs that exist, by id. */
   readonly items: Map<string, Record<string, unknown>>;
   /** Makes the API answer the next order with this failure. */
   refuse(status: number, body: string): void;
@@ -25,6 +26,10 @@ const read = async (request: IncomingMessage): Promise<Record<string, unknown>> 
   return text === '' ? {} : (JSON.parse(text) as Record<string, unknown>);
 };
 
+/**
+ * Starts an API on loopback. `orderPath`: the path of the POST that creates an item. `authorization`: the required header; null
+ * accepts all requests.
+ */
 async function startApi(orderPath: string, authorization: string | null, handle: Handle): Promise<FakeApi> {
   const items: FakeApi['items'] = new Map();
   let refusal: Answer | null = null;

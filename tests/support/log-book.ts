@@ -16,6 +16,7 @@ export interface StoredLog {
 export interface LogStore {
   /** Stores a chunk if it fits, and returns the end of the log. Throws for a body that violates the contract. */
   accept(body: unknown): number;
+  /** Returns the stored log of an attempt, by default of attempt `a1`. */
   of(attempt?: string): StoredLog;
   /** Drops the chunks that end after this position, like an orchestrator that restored a backup. */
   rewind(attempt: string, to: number): void;

@@ -48,21 +48,27 @@ export interface MemoryEngineOptions {
 
 /** A cluster that several fleets can use. Tests replace the functions `on...` to cause faults. */
 export interface MemoryEngine {
+  /** Returns the answer to an order. */
   onLaunch: (order: LaunchOrder) => LaunchFault;
+  /** Returns the answer to a request for the list. */
   onList: () => ListFault;
+  /** Returns whether a request to end launches succeeds. `ask`: signal the worker. `now`: end the machine immediately. */
   onEnd: (ids: readonly LaunchId[], how: 'ask' | 'now') => 'take' | 'fail';
   /** Called when the machine of the allocation has started. */
   onStart: (allocation: Allocation) => void;
   /** Called when the engine signals the worker to save and leave, before the end of the wall time or on request. */
   onSignal: (allocation: Allocation) => void;
+  /** Called when an allocation has ended. */
   onGone: (allocation: Allocation) => void;
   engine(fleet: string): Engine;
   readonly allocations: readonly Allocation[];
   /** Descriptions of events that must never happen. */
   readonly violations: readonly string[];
+  /** Number of calls of each kind. */
   readonly calls: { launch: number; list: number; end: number };
   /** All orders, oldest first. */
   readonly orders: readonly LaunchOrder[];
+  /** Returns the allocations of a fleet, or of all fleets, that have not ended. */
   live(fleet?: string): readonly Allocation[];
   /** Ends an allocation, as the exit of its worker or the cluster does. */
   finish(allocation: Allocation, exit: Exit): void;

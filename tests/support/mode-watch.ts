@@ -26,7 +26,7 @@ export function watchModes(folder: string, isOurs: (path: string) => boolean): M
     if (!isOurs(path)) return;
     try {
       const stats = lstatSync(path);
-      // A link has no mode of its own.
+      // Linux does not use the mode of a symbolic link.
       if (stats.isSymbolicLink()) return;
       const pathModes = modes.get(path) ?? new Set();
       modes.set(path, pathModes.add((stats.mode & 0o777).toString(8)));

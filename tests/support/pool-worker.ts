@@ -48,7 +48,7 @@ const heartbeatEveryMs = 5_000;
 
 /**
  * Creates a worker that joins with the token of the order, runs jobs, and leaves after a notice. It repeats each report until the
- * orchestrator answers.
+ * orchestrator answers. `isUp`: returns false while no orchestrator runs.
  */
 export function createPoolWorker(
   fleet: Fleet,
@@ -74,24 +74,27 @@ export function createPoolWorker(
     void clock.after(ms, () => {
       if (isAlive) run();
     });
-  const quit = (why: string): void => {
+  const failLaunch = (why: string): void => {
     refused = why;
     engine.finish(allocation, 'failed');
   };
-  /** Makes a call. After a kill of the orchestrator, no answer arrives. */
-  const callOrchestrator = async <T>(call: () => Promise<T>, done: (answer: T) => void): Promise<void> => {
+  /** Makes a call, and passes its answer to `onAnswer`. After a kill of the orchestrator, no answer arrives. */
+  const callOrchestrator = async <T>(
+    call: () => Promise<T>,
+    onAnswer: (answer: T) => void,
+  ): Promise<void> => {
     if (!isAlive || !isUp()) return;
     const [answer] = await Promise.allSettled([call()]);
     // The call failed, for example because the disk is full. The next heartbeat sends the report again.
     if (answer.status === 'rejected') isSending = false;
-    else if (isAlive) done(answer.value);
+    else if (isAlive) onAnswer(answer.value);
   };
 
   const join = (): void =>
     void callOrchestrator(
       () => fleet.orchestrator.workers.join(hashOf(allocation.order.joinToken), tokenHash, '10.1.0.1'),
       outcome => {
-        if (!outcome.ok) return quit(outcome.refusal.code);
+        if (!outcome.ok) return failLaunch(outcome.refusal.code);
         id = outcome.value.worker_id;
         register();
       },
@@ -118,7 +121,7 @@ export function createPoolWorker(
     void callOrchestrator(
       () => fleet.orchestrator.workers.register(workerId, body, '10.1.0.1'),
       outcome => {
-        if (!outcome.ok) return quit(outcome.refusal.code);
+        if (!outcome.ok) return failLaunch(outcome.refusal.code);
         if (outcome.value.abandon_job !== null) training = null;
         openStream(workerId);
         send();
@@ -212,7 +215,7 @@ export function createPoolWorker(
     const workerId = id;
     if (workerId === null) return isLeaving ? undefined : join();
     if (!isUp()) return;
-    if (fleet.orchestrator.workers.byTokenHash(tokenHash) === null) return quit('token_invalid');
+    if (fleet.orchestrator.workers.byTokenHash(tokenHash) === null) return failLaunch('token_invalid');
     send();
     const body = workerApi.heartbeat.body.parse({
       worker_id: workerId,
@@ -224,7 +227,7 @@ export function createPoolWorker(
       () => fleet.orchestrator.workers.heartbeat(workerId, body),
       outcome => {
         if (!outcome.ok)
-          return outcome.refusal.code === 'not_registered' ? register() : quit(outcome.refusal.code);
+          return outcome.refusal.code === 'not_registered' ? register() : failLaunch(outcome.refusal.code);
         const { notice, cancel, abandon_job: abandoned } = outcome.value;
         if (notice) leave();
         if (reported !== null && training === reported && cancel?.attempt_id === reported.attemptId)

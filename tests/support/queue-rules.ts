@@ -35,10 +35,11 @@ export function createQueueRules(
   let maxPerUser: number | null = null;
   let maxPerTeam: number | null = null;
 
-  const ofUser = (user: string): number => [...live].filter(id => owners.get(id) === user).length;
+  const countOfUser = (user: string): number => [...live].filter(id => owners.get(id) === user).length;
 
-  const ofTeam = (team: string): number => [...live].filter(id => teamOf(id) === team).length;
+  const countOfTeam = (team: string): number => [...live].filter(id => teamOf(id) === team).length;
 
+  /** Describes the rules that the dispatch of this job breaks now. */
   const breachesOf = (id: string): readonly string[] => {
     const team = teamOf(id);
     const user = owners.get(id) ?? '';
@@ -49,12 +50,12 @@ export function createQueueRules(
         `as number ${live.size} of at most ${maxConcurrent}`,
       ],
       [
-        maxPerUser !== null && ofUser(user) > maxPerUser,
-        `as number ${ofUser(user)} of ${user}, who may have ${maxPerUser}`,
+        maxPerUser !== null && countOfUser(user) > maxPerUser,
+        `as number ${countOfUser(user)} of ${user}, who may have ${maxPerUser}`,
       ],
       [
-        maxPerTeam !== null && team !== null && ofTeam(team) > maxPerTeam,
-        `as number ${ofTeam(team ?? '')} of team ${team}, which may have ${maxPerTeam}`,
+        maxPerTeam !== null && team !== null && countOfTeam(team) > maxPerTeam,
+        `as number ${countOfTeam(team ?? '')} of team ${team}, which may have ${maxPerTeam}`,
       ],
       [neededApproval(id) && !approved.has(id), 'without approval'],
     ];

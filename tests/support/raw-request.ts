@@ -44,17 +44,17 @@ export function sendRaw(
     outgoing.once('response', response => {
       const parts: Buffer[] = [];
       const isStream = String(response.headers['content-type']).startsWith('text/event-stream');
-      const done = (): void => {
+      const finish = (): void => {
         const text = Buffer.concat(parts).toString();
         resolve({ status: response.statusCode ?? 0, headers: response.headers, text, code: codeOf(text) });
         response.destroy();
       };
       response.on('data', (part: Buffer) => {
         parts.push(part);
-        if (isStream) done();
+        if (isStream) finish();
       });
-      response.once('end', done);
-      response.once('close', done);
+      response.once('end', finish);
+      response.once('close', finish);
     });
     outgoing.end(body);
   });

@@ -2,7 +2,8 @@
  * Cleans up after a test program with real processes, even if the program was interrupted by Ctrl-C or killed. The reaper detects
  * the end of the program when its own stdin closes.
  *
- *   node reaper.ts PREFIX    kills all processes whose owner starts with PREFIX, and removes all folders whose path does
+ *   node reaper.ts PREFIX    kills all processes whose owner starts with PREFIX, and removes all folders whose path starts
+ *                            with PREFIX
  */
 import { readdirSync, rmSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';

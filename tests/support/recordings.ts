@@ -12,6 +12,7 @@ import { createVirtualClock } from './virtual-clock.ts';
 
 const folder = join(import.meta.dirname, '../unit/agent/recordings');
 
+/** A piece of recorded output. `t`: time in seconds since the start of the trainer. `fd`: 1 for stdout, 2 for stderr. */
 export interface Chunk {
   readonly t: number;
   readonly fd: 1 | 2;

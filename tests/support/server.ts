@@ -14,7 +14,7 @@ import type { JobId, WorkerId } from '../../protocol/ids.ts';
 import { newDatabaseFile } from './new-database.ts';
 import { type Watch, watchEvents } from './watch.ts';
 
-/** T in ms. Short enough for tests, but long enough for a machine with two busy cores. */
+/** The default heartbeat timeout in ms. Short enough for tests, but long enough for a machine with two busy cores. */
 const defaultTimeoutMs = 20_000;
 
 export interface TestServer {

@@ -22,12 +22,13 @@ export interface SlurmFleet {
   job(id: JobId): Promise<JobDetail>;
   attempts(id: JobId): Promise<readonly AttemptView[]>;
   pool(id: PoolId): Promise<PoolView>;
-  /** Newest first. */
+  /** Returns the launches of the pool, newest first. */
   launches(pool: PoolId): Promise<readonly LaunchView[]>;
   /**
    * Repeats `find` until it returns a value other than null, and returns the value. Rejects after the timeout, 30 s by default.
    */
   until<T>(what: string, find: () => Promise<T | null>, timeoutMs?: number): Promise<T>;
+  /** Resolves with the job when it has this status. Fails the test when the job has failed instead. */
   jobIn(id: JobId, status: string, timeoutMs?: number): Promise<JobDetail>;
 }
 
@@ -68,7 +69,7 @@ export async function startSlurmFleet(
     vi.waitFor(
       async () => {
         const result = await find();
-        if (result === null) throw new Error(`not yet: ${what}\n${workersLog(lab)}`);
+        if (result === null) throw new Error(`no result yet: ${what}\n${workersLog(lab)}`);
         return result;
       },
       { timeout: timeoutMs, interval: 100 },
@@ -129,6 +130,7 @@ export async function startSlurmFleet(
   };
 }
 
+/** Returns the last lines that the workers have logged. */
 function workersLog(lab: SlurmLab): string {
   try {
     return readFileSync(join(lab.folder, 'workers.log'), 'utf8').split('\n').slice(-15).join('\n');

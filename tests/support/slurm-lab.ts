@@ -51,7 +51,7 @@ export async function startSlurmLab(moreConfiguration = ''): Promise<SlurmLab> {
     ['slurmctld', 'slurm-wlm'],
     ['munged', 'munge'],
   ] as const)
-    if (whereIs(program) === null)
+    if (findProgram(program) === null)
       throw new Error(`${program} is missing. Install it: apt-get install --no-install-recommends ${name}`);
   const folder = mkdtempSync(join(tmpdir(), 'slurm-'));
   writeFileSync(join(folder, 'more.conf'), moreConfiguration);
@@ -111,13 +111,14 @@ function wrapCommands(folder: string): string {
   for (const name of commands) {
     const file = join(bin, name);
     const log = `printf '%s ' ${name} "$@" >>'${folder}/calls'; echo >>'${folder}/calls'`;
-    writeFileSync(file, `#!/bin/sh\n${log}\nexec '${whereIs(name) ?? name}' "$@"\n`);
+    writeFileSync(file, `#!/bin/sh\n${log}\nexec '${findProgram(name) ?? name}' "$@"\n`);
     chmodSync(file, 0o755);
   }
   return bin;
 }
 
-function whereIs(program: string): string | null {
+/** Returns the path of a program, also from /usr/sbin; null when the program is not installed. */
+function findProgram(program: string): string | null {
   try {
     return execFileSync('sh', ['-c', `PATH="$PATH:/usr/sbin" command -v ${program}`], {
       encoding: 'utf8',

@@ -59,7 +59,7 @@ export function startStreamRecord({ url, token }: StreamRecordDeps): StreamRecor
   const controller = new AbortController();
   const events: EventLine[] = [];
   const faults: string[] = [];
-  let last = 0;
+  let lastSeq = 0;
   let connections = 0;
   let resetsDue = 0;
 
@@ -72,11 +72,12 @@ export function startStreamRecord({ url, token }: StreamRecordDeps): StreamRecor
     const event = parsed.data;
     if (id !== String(event.seq)) faults.push(`event ${event.seq} has the id ${id}`);
     if (event.kind === 'reset') {
-      if (resetsDue === 0) faults.push(`a reset to ${event.seq} after ${last}`);
+      if (resetsDue === 0) faults.push(`a reset to ${event.seq} after ${lastSeq}`);
       else resetsDue -= 1;
     }
-    if (event.kind !== 'reset' && event.seq !== last + 1) faults.push(`event ${event.seq} after ${last}`);
-    last = Math.max(last, event.seq);
+    if (event.kind !== 'reset' && event.seq !== lastSeq + 1)
+      faults.push(`event ${event.seq} after ${lastSeq}`);
+    lastSeq = Math.max(lastSeq, event.seq);
     events.push(event);
     notices.changed();
   };
@@ -84,7 +85,7 @@ export function startStreamRecord({ url, token }: StreamRecordDeps): StreamRecor
   const follow = async (address: string): Promise<void> => {
     connections += 1;
     let recorded = 0;
-    const headers = { authorization: `Bearer ${token()}`, 'last-event-id': String(last) };
+    const headers = { authorization: `Bearer ${token()}`, 'last-event-id': String(lastSeq) };
     for await (const frame of sseFrames(new URL('/api/events', address), headers, controller.signal)) {
       record(frame);
       recorded += 1;
@@ -95,9 +96,10 @@ export function startStreamRecord({ url, token }: StreamRecordDeps): StreamRecor
   const run = async (): Promise<void> => {
     while (!controller.signal.aborted) {
       const address = url();
-      const before = last;
+      const before = lastSeq;
       if (address !== null) await follow(address).catch(() => {});
-      if (last === before) await pause(reconnectMs, undefined, { signal: controller.signal }).catch(() => {});
+      if (lastSeq === before)
+        await pause(reconnectMs, undefined, { signal: controller.signal }).catch(() => {});
     }
   };
   void run();

@@ -72,6 +72,7 @@ function endBySignal(): void {
 }
 
 const secret = /\b(?:wt|ta)_[\w-]{20,}/;
+/** Returns the names of the environment variables that contain a token. */
 const leaks = (): string[] => Object.keys(process.env).filter(name => secret.test(process.env[name] ?? ''));
 
 function train(): void {

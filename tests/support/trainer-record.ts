@@ -57,7 +57,8 @@ export interface TrainerRecord {
   lines(): readonly TrainerLine[];
   /** The runs of one job, or of all jobs, in the order of their starts. */
   runs(job?: string): readonly TrainerRun[];
-  waitFor<T>(what: string, look: (record: TrainerRecord) => Found<T>, timeoutMs?: number): Promise<T>;
+  /** Resolves with the first result of `check` that is not empty. Rejects after the timeout, 30 s by default. */
+  waitFor<T>(what: string, check: (record: TrainerRecord) => Found<T>, timeoutMs?: number): Promise<T>;
 }
 
 export function createTrainerRecord(file: string): TrainerRecord {
@@ -66,7 +67,7 @@ export function createTrainerRecord(file: string): TrainerRecord {
     file,
     lines: () => parseRecord(readFileSync(file, 'utf8')),
     runs: job => runsOf(record.lines()).filter(run => job === undefined || run.job === job),
-    waitFor: (what, look, timeoutMs) => eventually(what, () => look(record), timeoutMs),
+    waitFor: (what, check, timeoutMs) => eventually(what, () => check(record), timeoutMs),
   };
   return record;
 }
@@ -100,9 +101,9 @@ export function runsOf(lines: readonly TrainerLine[]): readonly TrainerRun[] {
 
 /** Returns pairs of runs of the same job in which the later run started before the last line of the earlier run. */
 export function overlapsOf(runs: readonly TrainerRun[]): readonly (readonly [TrainerRun, TrainerRun])[] {
-  return [...Map.groupBy(runs, ({ job }) => job).values()].flatMap(runLines =>
-    runLines.flatMap((earlier, n) =>
-      runLines
+  return [...Map.groupBy(runs, ({ job }) => job).values()].flatMap(runsOfJob =>
+    runsOfJob.flatMap((earlier, n) =>
+      runsOfJob
         .slice(n + 1)
         .filter(later => later.startedAt <= earlier.lastAt)
         .map(later => [earlier, later] as const),

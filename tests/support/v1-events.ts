@@ -130,9 +130,11 @@ export function createV1Events(): V1Events & { emit(observation: V1Observation):
           return true;
         };
         const giveUp = ({ code, cause }: V1ObservationOf<'exited'>): void => {
-          const story = seen.map(observation => observation.kind).join(', ');
+          const seenKinds = seen.map(observation => observation.kind).join(', ');
           reject(
-            new Error(`the v1 agent exited (${code}, ${cause}) without the awaited ${kind}; saw: ${story}`),
+            new Error(
+              `the v1 agent exited (${code}, ${cause}) without the awaited ${kind}; saw: ${seenKinds}`,
+            ),
           );
         };
         if (seen.slice(from).some(offer)) return;

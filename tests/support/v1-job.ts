@@ -143,8 +143,9 @@ async function askForMoreJobs(core: V1Core): Promise<boolean> {
     .io(core.http.get(path, POST_TIMEOUT_MS))
     .catch(() => ({ status: null, body: null }));
   const { body } = answer;
-  const mayStay = typeof body === 'object' && body !== null && 'has_jobs' in body && Boolean(body.has_jobs);
-  const hasJobs = answer.status === 200 && mayStay;
+  const reportsJobs =
+    typeof body === 'object' && body !== null && 'has_jobs' in body && Boolean(body.has_jobs);
+  const hasJobs = answer.status === 200 && reportsJobs;
   core.emit({ kind: 'queueAsked', answerStatus: answer.status, hasJobs });
   return hasJobs;
 }

@@ -11,7 +11,7 @@ import { setTimeout as delay } from 'node:timers/promises';
  */
 export type V1WaitReason = 'poll' | 'heartbeat' | 'reconnect' | 'grace';
 
-/** Resolves when the time has passed. May reject when `signal` aborts, because the caller then ignores the result. */
+/** Resolves when the time has passed. Can reject when `signal` aborts, because the caller then ignores the result. */
 export type V1Wait = (ms: number, reason: V1WaitReason, signal: AbortSignal) => Promise<void>;
 
 /** Waits in real time. An infinite wait ends only through its signal. */
@@ -81,7 +81,7 @@ export interface V1Loop {
   turn(): Promise<void>;
   /** Awaits external work as a coroutine does: returns only when the loop is not blocked. */
   io<T>(work: Promise<T>): Promise<T>;
-  /** Awaits `work` and blocks the loop until then, so that no other coroutine of this agent continues. */
+  /** Awaits `work`, and blocks the loop during this time, so that no other coroutine of this agent continues. */
   blockOn<T>(work: Promise<T>): Promise<T>;
   /** Ends the process: no coroutine ever continues. */
   halt(): void;

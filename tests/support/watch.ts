@@ -8,12 +8,15 @@ import { openEvents } from '../../main/cli/event-feed.ts';
 export interface Watch {
   readonly seen: readonly UiEvent[];
   /**
-   * Resolves with the first result of `pick` other than null, for past and future events. Rejects when the event stream ends
-   * before.
+   * Calls `pick` for past and future events. Resolves with its first result other than null. Rejects when the event stream ends
+   * without such a result.
    */
   until<T>(what: string, pick: (event: UiEvent) => T | null): Promise<T>;
+  /** Resolves with the job at the first event that shows the job with this status. */
   job(id: JobId, status: ShownStatus): Promise<JobView>;
+  /** Resolves with the job when it has completed, failed or been cancelled. */
   jobEnd(id: JobId): Promise<JobView>;
+  /** Resolves with the worker at the first event that shows the worker with this status. */
   worker(id: string, status: WorkerStatus): Promise<WorkerView>;
   close(): void;
 }

@@ -15,6 +15,7 @@ import { type Program, root, startProgram, temporaryFolder } from './processes.t
 import { startTestServer, type TestServer, valueOf } from './server.ts';
 import { endTrainings } from './trainings.ts';
 
+/** Returns the type of an event; its kind when the event has no type. */
 export const typeOf = (event: UiEvent): string => ('type' in event ? event.type : event.kind);
 
 export const oldVersion = '0.0.1';
@@ -63,6 +64,7 @@ export interface Rig {
   view(): Promise<WorkerView>;
 }
 
+/** Changes a worker program so that it reports no program to update, as workers did before remote updates existed. */
 export const withoutUpdates = (text: string): string => {
   const changed = text.replace('program: serving.program.reported', 'program: null');
   if (changed === text) throw new Error('the bundle does not report its program');
@@ -113,14 +115,18 @@ export async function openFront(
   return { url: `http://127.0.0.1:${typeof address === 'object' ? address?.port : 0}` };
 }
 
-const unchanged = (text: string): string => text;
+const keepText = (text: string): string => text;
 
+/**
+ * Installs the worker program with an old version number, and starts it. Resolves when the worker is idle. `change`: changes
+ * the text of the installed program.
+ */
 export async function openRig(
   server: TestServer,
   rigName = 'rig-1',
   args: readonly string[] = [],
   url = server.url,
-  change: (text: string) => string = unchanged,
+  change: (text: string) => string = keepText,
 ): Promise<Rig> {
   const home = temporaryFolder();
   const file = join(home, name);
@@ -143,18 +149,20 @@ export async function openRig(
   return { id, file, program, start, view };
 }
 
-export const event = (server: TestServer, type: WorkerEventType, id?: WorkerId) =>
+/** Waits for an event of this type, about any worker or only about the worker `id`. */
+export const waitForEvent = (server: TestServer, type: WorkerEventType, id?: WorkerId) =>
   server.watch.until(type, found =>
     found.kind === 'worker' && found.type === type && (id === undefined || found.worker_id === id)
       ? found
       : null,
   );
 
+/** Resolves when the worker is idle. */
 export const untilIdle = async (server: TestServer, { id }: Rig): Promise<void> => {
   const { as_of_seq: after } = valueOf(await server.admin.call(workersApi.list));
   const { workers } = valueOf(await server.admin.call(workersApi.list));
   if (workers.some(worker => worker.id === id && worker.status === 'idle')) return;
-  await server.watch.until('idle again', found =>
+  await server.watch.until('the worker to be idle', found =>
     found.seq > after && found.kind === 'worker' && found.worker_id === id && found.worker?.status === 'idle'
       ? found
       : null,
@@ -170,7 +178,8 @@ export async function stepsIn(server: TestServer, job: JobId): Promise<readonly 
   });
 }
 
-export const request = async (server: TestServer, when: 'idle' | 'now', ...rigs: readonly Rig[]) =>
+/** Requests updates of these workers, immediately or when they are idle. Returns the server's answer for each worker. */
+export const requestUpdate = async (server: TestServer, when: 'idle' | 'now', ...rigs: readonly Rig[]) =>
   valueOf(
     await server.admin.call(workerUpdatesApi.request, {
       body: { workers: rigs.map(({ id }) => id), when },

@@ -13,7 +13,7 @@ export interface Scene {
 }
 
 const million = 1_000_000;
-const nothing = (): null => null;
+const needsNothing = (): null => null;
 const pause = (ms: number, signal: AbortSignal): Promise<void> => setTimeout(ms, undefined, { signal });
 const frameMs = 16;
 
@@ -28,7 +28,7 @@ async function repeat(signal: AbortSignal, ms: number, step: (count: number) => 
 const untilEnd = (signal: AbortSignal): Promise<void> =>
   new Promise(resolve => signal.addEventListener('abort', () => resolve(), { once: true }));
 
-const hasXdotool = (): string | null =>
+const missingXdotool = (): string | null =>
   spawnSync('xdotool', ['version']).status === 0 ? null : 'xdotool is missing (apt-get install xdotool)';
 
 async function windowIdOf({ electron }: MeasuredApp): Promise<number> {
@@ -42,7 +42,7 @@ async function windowIdOf({ electron }: MeasuredApp): Promise<number> {
 /** Creates a scene in which xdotool changes the window. `commandOf` returns the command for a frame. */
 const windowScene = (what: string, commandOf: (id: number, count: number) => string): Scene => ({
   what,
-  missing: hasXdotool,
+  missing: missingXdotool,
   async prepare(app) {
     const id = await windowIdOf(app);
     return async signal => {
@@ -54,7 +54,7 @@ const windowScene = (what: string, commandOf: (id: number, count: number) => str
 });
 
 export const scenes: readonly Scene[] = [
-  { what: 'no user', missing: nothing, prepare: async () => untilEnd },
+  { what: 'no user', missing: needsNothing, prepare: async () => untilEnd },
   windowScene(
     'window moved 60 times a second',
     (id, count) => `windowmove ${id} ${count % 300} ${count % 200}`,
@@ -65,7 +65,7 @@ export const scenes: readonly Scene[] = [
   ),
   {
     what: 'log of a million lines opened and followed',
-    missing: nothing,
+    missing: needsNothing,
     async prepare({ page, url }, { log, loggedJob }) {
       await log.print(Array.from({ length: million }, (_, index) => `step ${index} loss 0.123\n`).join(''));
       return async signal => {
@@ -76,13 +76,13 @@ export const scenes: readonly Scene[] = [
     },
   },
   {
-    what: 'native question of the app open (quit with running jobs)',
-    missing: hasXdotool,
+    what: 'native dialog of the app open (quit with running jobs)',
+    missing: missingXdotool,
     async prepare({ electron }) {
       return async signal => {
         await electron.evaluate(({ app }) => app.quit());
         await untilEnd(signal);
-        // The question cancels the quit on Escape.
+        // Escape closes the dialog and cancels the quit.
         spawnSync('xdotool', ['key', 'Escape']);
       };
     },

@@ -47,7 +47,7 @@ export async function measureFirstTable(
       unit: 'KB',
     },
     {
-      what: `${path}: longest task before that`,
+      what: `${path}: longest task before the first table`,
       figure: Math.max(...results.map(result => result.longestTask)),
       unit: 'ms',
     },

@@ -9,8 +9,8 @@ const responseMs = 120_000;
 /** A program in a separate process that responds to each line with one line. */
 export interface LineProgram {
   /**
-   * Sends a request and resolves with the response. Send one request at a time. Rejects when the program ends before, or after
-   * 120 s.
+   * Sends a request and resolves with the response. Send one request at a time. Rejects when the program ends without a response,
+   * and after 120 s.
    */
   request(body: object): Promise<unknown>;
   close(): Promise<void>;

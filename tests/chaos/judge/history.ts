@@ -37,7 +37,7 @@ export function judgeEvents(
     ...historyViolations(events).map(what => ({ rule: 'history is possible', what, ...jobIn(what) })),
     ...mismatches.map(([id, status]) => ({
       rule: 'the last event of a job matches its status',
-      what: `it is ${status}, the last event is ${lastTypes.get(id)}`,
+      what: `the job is ${status}, but its last event is ${lastTypes.get(id)}`,
       job: id,
     })),
   ];

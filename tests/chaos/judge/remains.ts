@@ -9,6 +9,7 @@ export interface Remains {
   /** Processes of the run that are still alive but should have ended. */
   readonly processes: readonly string[];
   readonly descriptors: { readonly before: number; readonly after: readonly string[] };
+  /** Growth of the orchestrator's memory in bytes. */
   readonly memoryGrowth: number;
   /** The HTTP statuses of calls with replaced tokens. */
   readonly oldTokens: readonly number[];
@@ -18,6 +19,7 @@ const mib = 1_048_576;
 /** Heaps do not shrink immediately after the run, so the memory may have grown by this many bytes. */
 const maxMemoryGrowth = 256 * mib;
 
+/** Checks that all workers are idle and in service, and that the run left no processes, descriptors, memory or old tokens. */
 export function judgeRemains(remains: Remains): readonly Violation[] {
   const { workers, exits, processes, descriptors, memoryGrowth, oldTokens } = remains;
   const notIdle = workers
@@ -44,11 +46,14 @@ export function judgeRemains(remains: Remains): readonly Violation[] {
     resources.push({ rule: 'all file descriptors are closed', what });
   }
   if (memoryGrowth > maxMemoryGrowth) {
-    const what = `it grew by ${Math.round(memoryGrowth / mib)} MiB`;
+    const what = `the memory of the orchestrator grew by ${Math.round(memoryGrowth / mib)} MiB`;
     resources.push({ rule: 'memory is bounded', what });
   }
   const acceptedTokens = oldTokens
     .filter(status => status !== 401)
-    .map(status => ({ rule: 'replaced tokens are rejected', what: `one got status ${status}` }));
+    .map(status => ({
+      rule: 'replaced tokens are rejected',
+      what: `a call with a replaced token returned status ${status}`,
+    }));
   return [...notIdle, ...quarantined, ...crashed, ...resources, ...acceptedTokens];
 }

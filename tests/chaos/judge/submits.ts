@@ -10,8 +10,11 @@ export function judgeSubmits(
   const ids = new Set(accepted.map(({ id }) => id ?? ''));
   const lost = [...ids].flatMap(id => {
     const status = statuses.get(id);
-    if (status === undefined) return [{ rule: 'accepted jobs exist', what: 'it does not exist', job: id }];
-    return finalStatuses.has(status) ? [] : [{ rule: 'jobs end', what: `it is still ${status}`, job: id }];
+    if (status === undefined)
+      return [{ rule: 'accepted jobs exist', what: 'the job does not exist', job: id }];
+    return finalStatuses.has(status)
+      ? []
+      : [{ rule: 'jobs end', what: `the job is still ${status}`, job: id }];
   });
   const byNumber = Map.groupBy(accepted, ({ n }) => n);
   const duplicates = [...byNumber].flatMap(([n, answers]) => {
@@ -24,8 +27,8 @@ export function judgeSubmits(
 }
 
 /**
- * Checks for jobs that no response has confirmed. There may be at most one for each submission whose responses were all lost or
- * refused.
+ * Checks for jobs that no response has confirmed. Allows one for each submission that was never confirmed and lost at least one
+ * response.
  */
 function judgeExtra(
   lines: readonly ClientLine[],

@@ -45,7 +45,7 @@ export const injections: readonly Injection[] = [
       const countBefore = offlineCount(subject);
       for (const worker of lost) worker.vanish();
       const areOffline = (): boolean => offlineCount(subject) >= countBefore + lost.length;
-      await eventually('that the server marks them offline', areOffline, waitMs);
+      await eventually('the server to mark the lost workers offline', areOffline, waitMs);
       for (const worker of lost) worker.comeBack();
       await load.waitForWorkers();
     },

@@ -23,7 +23,7 @@ it('reports a launch on Slurm as failed after its node died, and names the node'
   const sighting = await vi.waitFor(
     async () => {
       const found = await findSighting('dead');
-      if (found?.state !== 'ended') throw new Error(`not yet: ${JSON.stringify(found)}`);
+      if (found?.state !== 'ended') throw new Error(`the launch has not ended: ${JSON.stringify(found)}`);
       return found;
     },
     { timeout: 60_000, interval: 500 },

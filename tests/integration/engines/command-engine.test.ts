@@ -64,9 +64,11 @@ test('reads listed launches with all fields, and fills in defaults for missing f
     state: 'running',
     started_at: '2026-11-25T14:20:00+01:00',
   };
-  const ofOtherFleet = { ...minimal, name: 'trainyard-g-a' };
+  const launchOfOtherFleet = { ...minimal, name: 'trainyard-g-a' };
   const ended = { ...minimal, state: 'ended', exit: 'preempted' };
-  const { engine } = createEngine({ list: printAnswer({ launches: [full, ended, minimal, ofOtherFleet] }) });
+  const { engine } = createEngine({
+    list: printAnswer({ launches: [full, ended, minimal, launchOfOtherFleet] }),
+  });
   expect(await engine.list()).toEqual(
     new Map([
       [
@@ -113,7 +115,7 @@ test('leaves the join token out of error messages', async () => {
 
 test.each([
   ['fails', 'exit 1'],
-  ['prints a part', `printf '%s' '{"launches":[{"name":"trainyard-f-a"'`],
+  ['prints only a part of its answer', `printf '%s' '{"launches":[{"name":"trainyard-f-a"'`],
   [
     'prints an unknown state',
     printAnswer({ launches: [{ name: 'trainyard-f-a', engine_id: '7', state: 'lost' }] }),

@@ -1,8 +1,10 @@
 /**
- * The engine with the real kubectl and a simulated API server, which returns recorded conditions
- * (tests/support/kubernetes-recordings.ts). The refusals have the texts of Kubernetes: the quota as quoted in
- * eggpi/citationhunt issue 186, RBAC as in the tests of Prefect's Kubernetes worker, and the others as in apimachinery
- * (errors.NewInvalid and errors.NewNotFound).
+ * Tests the engine with the real kubectl and a simulated API server, which returns recorded statuses
+ * (tests/support/kubernetes-recordings.ts). The texts of the refusals come from these sources:
+ *
+ * - exceeded quota: eggpi/citationhunt issue 186;
+ * - missing permission: the tests of Prefect's Kubernetes worker;
+ * - invalid Job and missing namespace: apimachinery (errors.NewInvalid and errors.NewNotFound).
  */
 
 import { mkdtempSync, writeFileSync } from 'node:fs';
@@ -154,7 +156,7 @@ test('creates a Job with the resources and the queue of the settings', async () 
   });
 });
 
-test('reports the state of a launch from its wait in a Kueue queue to its preemption', async () => {
+test('reports each state of a launch, from waiting in a Kueue queue to preempted', async () => {
   const { sighting, name } = await launchOne({ queue: 'gpu-queue' });
   expect(await sighting()).toMatchObject({ state: 'waiting', reason: null });
   api.setStatus(name, { job: { status: jobs.suspended }, workload: workloads.quota });
@@ -172,7 +174,7 @@ test('reports the state of a launch from its wait in a Kueue queue to its preemp
   expect(await sighting()).toMatchObject({ state: 'ended', exit: 'preempted' });
 });
 
-test('reports the event of a Job without a pod as the reason of its wait', async () => {
+test('reports why a Job without a pod waits, with the text of its Kubernetes event', async () => {
   const { sighting, name } = await launchOne();
   api.setStatus(name, {});
   expect(await sighting()).toMatchObject({ state: 'waiting', reason: null });
@@ -188,7 +190,7 @@ test('deletes a Job that Kueue evicted, so that it does not start again', async 
   await expect.poll(() => api.find('jobs', name)).toBeUndefined();
 });
 
-// A planted refusal answers the next request for any Job, so no other test may create a Job at the same time.
+// `api.refuse` affects the next Job that any test creates, so these tests must not run concurrently with others.
 describe('refusals of the Kubernetes API', () => {
   test.each([
     [

@@ -28,7 +28,7 @@ describe.concurrent('engine contract on Slurm', () => {
   }));
 });
 
-/** Orders a launch. The id is also the name of its worker, and its fleet has no other launch. */
+/** Orders a launch as the only launch of a new fleet. `id`: the id of the launch, and the name of its worker. */
 async function launchOne(id: string, settings: Partial<SlurmSettings>, order: Partial<LaunchOrder> = {}) {
   const engine = slurmEngine(lab, { fleet: `of${id}`, settings });
   const launchId = LaunchId.parse(id);
@@ -48,7 +48,7 @@ const waitForSighting = (
     async () => {
       const sighting = (await engine.list()).get(id);
       if (sighting === undefined || !isRight(sighting))
-        throw new Error(`not yet: ${JSON.stringify(sighting)}`);
+        throw new Error(`the launch has not reached the expected state: ${JSON.stringify(sighting)}`);
       return sighting;
     },
     { timeout, interval: 200 },
@@ -202,7 +202,7 @@ describe.concurrent('a launch on Slurm', () => {
     expect(await waitForSighting(engine, order.launchId, isEnded)).toMatchObject({ exit: 'failed' });
   });
 
-  it('does not list a launch of another fleet whose id starts with the same letters', async () => {
+  it('lists no launch of another fleet whose fleet id starts with the same letters', async () => {
     const [engineOfFleet, engineOfSimilarFleet] = [
       slurmEngine(lab, { fleet: 'alike' }),
       slurmEngine(lab, { fleet: 'alike-two' }),
@@ -260,7 +260,7 @@ describe.concurrent('an order to Slurm', () => {
       ['update', 'JobId=JOB', 'TimeLimit=1', 'Dependency=afterany:OTHER'],
       { kind: 'dependency', text: 'Dependency' },
     ],
-  ] as const)('reports why a launch waits in Slurm: %s', async (id, partition, change, reason) => {
+  ] as const)('reports why a launch waits in Slurm: case "%s"', async (id, partition, change, reason) => {
     const blockingLaunch = await launchOne(`before${id}`, { partition: 'down' });
     const { engine, launchId, jobId } = await launchOne(id, { partition });
     const argv = change.map(word => word.replace('JOB', jobId).replace('OTHER', blockingLaunch.jobId));

@@ -3,7 +3,7 @@ import type { Committed, JobChange } from '../world/disk.ts';
 import type { Check, Scene } from '../world/scene.ts';
 import type { WireRequest } from '../world/wire.ts';
 
-/** The job and the attempt that a worker's call names. `word`: the status that a report claims; null for other calls. */
+/** The job and the attempt that a worker's call names. `word`: the status in a report; null for other calls. */
 export interface Claim {
   readonly about: 'report' | 'register' | 'beat' | 'other';
   readonly jobId: string | null;
@@ -11,6 +11,7 @@ export interface Claim {
   readonly word: string | null;
 }
 
+/** Reads the claim in a report, a registration or a heartbeat. Returns `about: 'other'` for all other calls. */
 export function readClaim(request: WireRequest): Claim {
   const nothing: Claim = { about: 'other', jobId: null, attemptId: null, word: null };
   if (request.kind !== 'worker') return nothing;
@@ -41,8 +42,8 @@ export const watchAuthority: Check = scene => ({
 });
 
 /**
- * Returns the lifecycle event in the audit row of a change. Without one, returns the type of the row, which is an act of a user;
- * without a row, an empty string.
+ * Returns the event that changed the job, from the audit row of the change: the lifecycle event, or the type of the row when the
+ * row names no lifecycle event. Returns an empty string when the change has no audit row.
  */
 export function eventOf(audits: Committed['audits'], { was, next }: JobChange): string {
   const row = audits.find(
@@ -53,9 +54,12 @@ export function eventOf(audits: Committed['audits'], { was, next }: JobChange): 
   return 'on' in row.details ? String(row.details['on']) : row.type;
 }
 
-const ofReports: ReadonlySet<string> = new Set(['claim', 'run', 'complete', 'fail', 'stopped']);
-const ofTime: ReadonlySet<string> = new Set(['lost', 'silence', 'withdraw', 'stop', 'job.boosted']);
-const ofPeople: ReadonlySet<string> = new Set([
+/** Events that only a report of a worker can cause. */
+const reportEvents: ReadonlySet<string> = new Set(['claim', 'run', 'complete', 'fail', 'stopped']);
+/** Events that a timer of the orchestrator can cause. */
+const timerEvents: ReadonlySet<string> = new Set(['lost', 'silence', 'withdraw', 'stop', 'job.boosted']);
+/** Events that a user can cause. */
+const userEvents: ReadonlySet<string> = new Set([
   'stop',
   'release',
   'reject',
@@ -66,12 +70,12 @@ const ofPeople: ReadonlySet<string> = new Set([
   'job.edited',
 ]);
 
-/** Returns why the event `on` must not have this cause; null when it may. `cause`: null for the passing of time. */
+/** Returns why this cause must not have the event `on`; null when the cause is allowed. `cause`: null for a timer. */
 function objection(scene: Scene, cause: WireRequest | null, was: Job, on: string): string | null {
   // The end of a parent causes `job.dependencies_met`; `watchDependencies` checks it.
   if (on === 'offer' || on === 'job.dependencies_met') return null;
-  if (cause === null) return ofTime.has(on) ? null : 'has no cause';
-  if (cause.kind !== 'worker') return ofPeople.has(on) ? null : 'was caused by a person';
+  if (cause === null) return timerEvents.has(on) ? null : 'was caused by no call';
+  if (cause.kind !== 'worker') return userEvents.has(on) ? null : 'was caused by a user';
   const worker = scene.workerOf(cause.token);
   const holder = was.attempt?.workerId;
   const attemptId = was.attempt?.id;
@@ -87,7 +91,7 @@ function objection(scene: Scene, cause: WireRequest | null, was: Job, on: string
     return cause.path.endsWith('/disconnect') ? null : 'was not caused by a goodbye';
   if (on === 'vanished')
     return claim.about === 'register' || claim.about === 'beat' ? null : 'was caused by a report';
-  if (ofReports.has(on) && claim.about !== 'report') return `was caused by a ${claim.about}`;
+  if (reportEvents.has(on) && claim.about !== 'report') return `was caused by a ${claim.about}`;
   if (claim.jobId !== was.id) return `was caused by a call about ${claim.jobId ?? 'no job'}`;
   if (claim.attemptId !== null && claim.attemptId !== was.attempt?.id)
     return `was caused by a call about ${claim.attemptId}, but ${was.attempt?.id ?? 'no attempt'} is current`;

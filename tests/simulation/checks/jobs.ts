@@ -86,14 +86,14 @@ const notTransitions: ReadonlySet<string> = new Set([
 
 function expectAuditRow({ violate }: Scene, { changes, audits }: Committed): void {
   const rows = audits.filter(({ type, target }) => target.type === 'job' && !notTransitions.has(type));
-  const reported = rows.map(
+  const audited = rows.map(
     ({ target, details }) => `${target.id} ${String(details['from'])} ${String(details['to'])}`,
   );
-  const done = changes.map(({ was, next }) => `${was.id} ${was.status} ${next.status}`);
-  if (reported.join() !== done.join())
+  const changed = changes.map(({ was, next }) => `${was.id} ${was.status} ${next.status}`);
+  if (audited.join() !== changed.join())
     violate(
       'I5 one audit row per transition',
-      `changed: ${done.join(', ')}; audited: ${reported.join(', ')}`,
+      `changed: ${changed.join(', ')}; audited: ${audited.join(', ')}`,
     );
 }
 

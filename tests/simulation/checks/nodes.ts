@@ -12,7 +12,7 @@ export const watchNodes: Check = scene => ({
       .filter(({ state }) => state === 'offered' || state === 'starting');
     if (waiting.length > 0)
       scene.violate(
-        'no trainer of several starts before all workers are ready',
+        'no trainer of a job on several workers starts before all workers are ready',
         `${attemptId} starts on ${machine}, but ${waiting.map(({ workerId }) => workerId).join()} is not ready`,
       );
   },
@@ -22,14 +22,17 @@ export const watchNodes: Check = scene => ({
       const live = scene.disk.store.liveJobOf(id);
       const node = scene.disk.store.heldNodeOf(id);
       if (live !== null && node !== null)
-        scene.violate('a worker trains one job', `${id} has ${live.id}, and is held for ${node.jobId}`);
+        scene.violate('a worker trains one job', `${id} runs ${live.id}, and is also held for ${node.jobId}`);
     }
   },
   atEnd() {
     for (const id of workersOf(scene)) {
       const node = scene.disk.store.heldNodeOf(id);
       if (node !== null)
-        scene.violate('no worker stays held after its job', `${id} is held for ${node.jobId}, ${node.state}`);
+        scene.violate(
+          'no worker stays held after its job',
+          `${id} is held for ${node.jobId} in the state ${node.state}`,
+        );
     }
   },
 });

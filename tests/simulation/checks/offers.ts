@@ -4,8 +4,10 @@ import type { Attempt } from '../../../main/orchestrator/ports/index.ts';
 import { timesFrom } from '../../../main/orchestrator/rules/times.ts';
 import type { Check } from '../world/scene.ts';
 
-const settleMs = 50;
-const settleAfterStopMs = 500;
+/** Minimum time in ms from the answer to a final report until the next offer to a published agent. */
+const cooldownMs = 50;
+/** The same time after a cancelled job, whose trainer the agent must stop first. */
+const cooldownAfterCancelMs = 500;
 
 /** Number of unacknowledged offers after which the orchestrator quarantines a worker. */
 const maxMissed = 3;
@@ -19,7 +21,7 @@ interface Sent {
    * Summary of the conditions at the first offer. As long as the conditions stay the same, the orchestrator must send each
    * repetition.
    */
-  readonly calm: string;
+  readonly conditions: string;
   times: number;
 }
 
@@ -30,13 +32,15 @@ export const watchOffers: Check = scene => {
   const sent = new Map<AttemptId, Sent>();
   const streams = new Map<WorkerId, number>();
   const hasFullDisk = plan.faults.some(({ kind }) => kind === 'disk full');
-  const calmOf = (worker: WorkerId): string => [streams.get(worker) ?? 0, host.pauses, host.changedAt].join();
+  const conditionsOf = (worker: WorkerId): string =>
+    [streams.get(worker) ?? 0, host.pauses, host.changedAt].join();
 
   const objection = (attempt: Attempt): string | null => {
     const first = sent.get(attempt.id);
     const sceneRig = scene.rigOf(attempt.workerId);
     if (first === undefined || sceneRig === null) return null;
-    if (!hasFullDisk && first.calm === calmOf(attempt.workerId) && first.times <= repeatOfferMs.length)
+    const isUnchanged = first.conditions === conditionsOf(attempt.workerId);
+    if (!hasFullDisk && isUnchanged && first.times <= repeatOfferMs.length)
       return `was sent ${first.times} times`;
     const reachableSince = scene.calmSince(sceneRig.rig);
     const couldBeReached = reachableSince <= first.at + (repeatOfferMs[0] ?? 0) - leewayMs;
@@ -48,7 +52,7 @@ export const watchOffers: Check = scene => {
       if (command.type !== 'job_submit') return;
       const before = sent.get(command.attempt_id);
       if (before === undefined)
-        sent.set(command.attempt_id, { at: world.mono(), calm: calmOf(worker), times: 1 });
+        sent.set(command.attempt_id, { at: world.mono(), conditions: conditionsOf(worker), times: 1 });
       else before.times += 1;
     },
     onCommit({ cause, changes }) {
@@ -67,7 +71,8 @@ export const watchOffers: Check = scene => {
 
 /** Checks that the orchestrator quarantines a connected worker that leaves several offers in a row unacknowledged. */
 export const watchMute: Check = scene => {
-  const missed = new Map<WorkerId, { readonly life: number; readonly count: number }>();
+  /** Number of missed offers of each worker since the orchestrator's process last started, stopped, paused or resumed. */
+  const missed = new Map<WorkerId, { readonly hostChangedAt: number; readonly count: number }>();
   const sentAt = new Map<AttemptId, number>();
   return {
     onFrame(_worker, _token, command) {
@@ -83,10 +88,10 @@ export const watchMute: Check = scene => {
         const worker = scene.disk.store.worker(attempt.workerId);
         const isCalm = scene.calmSince(sceneRig.rig) <= (sentAt.get(attempt.id) ?? 0);
         const known = missed.get(attempt.workerId);
-        const life = scene.host.changedAt;
-        const before = known?.life === life ? known.count : 0;
+        const hostChangedAt = scene.host.changedAt;
+        const before = known?.hostChangedAt === hostChangedAt ? known.count : 0;
         const count = worker?.quarantine === null ? before + (isCalm ? 1 : 0) : 0;
-        missed.set(attempt.workerId, { life, count });
+        missed.set(attempt.workerId, { hostChangedAt, count });
         if (count >= maxMissed)
           scene.violate(
             'a worker that acknowledges no offer is quarantined',
@@ -102,18 +107,20 @@ export const watchMute: Check = scene => {
  * (docs/internals/worker-contract.md, section 3).
  */
 export const watchSettling: Check = scene => {
-  const settled = new Map<WorkerId, number>();
+  /** Times on the orchestrator's machine at which the cooldowns of the workers end. */
+  const cooldownEnds = new Map<WorkerId, number>();
   return {
     onAnswer(request, answer) {
       const worker = request.kind === 'worker' ? scene.workerOf(request.token) : null;
       const { about, word } = readClaim(request);
       if (worker === null || about !== 'report' || answer.kind === 'failed' || answer.status === 401) return;
       if (word !== 'completed' && word !== 'failed' && word !== 'cancelled') return;
-      settled.set(worker, scene.host.machine.mono() + (word === 'cancelled' ? settleAfterStopMs : settleMs));
+      const lengthMs = word === 'cancelled' ? cooldownAfterCancelMs : cooldownMs;
+      cooldownEnds.set(worker, scene.host.machine.mono() + lengthMs);
     },
     onFrame(worker, _token, command) {
       const isV1 = scene.rigOf(worker)?.rig.plan.protocol === 1;
-      const leftMs = (settled.get(worker) ?? 0) - scene.host.machine.mono();
+      const leftMs = (cooldownEnds.get(worker) ?? 0) - scene.host.machine.mono();
       if (command.type === 'job_submit' && isV1 && leftMs > 0)
         scene.violate(
           'the published agent gets a cooldown before an offer',

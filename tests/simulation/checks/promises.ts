@@ -8,7 +8,7 @@ import { isLive } from './ledger.ts';
 export const watchSubmits: Check = scene => {
   const promised = new Set<JobId>();
   const removed = new Set<JobId>();
-  const look = (): void => {
+  const checkPromised = (): void => {
     for (const id of promised) {
       if (!removed.has(id) && scene.disk.store.job(id) === null)
         scene.violate('I1 acknowledged jobs exist', `${id} does not exist`);
@@ -23,8 +23,8 @@ export const watchSubmits: Check = scene => {
       const { body } = answer;
       if (typeof body === 'object' && body !== null && 'jobId' in body) promised.add(body.jobId as JobId);
     },
-    onLife: look,
-    atEnd: look,
+    onLife: checkPromised,
+    atEnd: checkPromised,
   };
 };
 
@@ -100,7 +100,10 @@ export const watchTokens: Check = scene => {
     },
     onFrame(worker, token, { type }) {
       if (type !== 'ping' && isDead(worker, token))
-        scene.violate('I9 streams of a rotated token are closed', `${type} went to ${worker} on it`);
+        scene.violate(
+          'I9 streams of a rotated token are closed',
+          `${type} was sent to ${worker} on a stream of the old token`,
+        );
     },
   };
 };
@@ -145,7 +148,7 @@ function objection(
   const job = ledger.job(id);
   if (job === null) return `${id} is not on disk`;
   const node = disk.store.heldNodeOf(worker);
-  // The further workers of an attempt may get its offer until their node ends, and then only a cancel.
+  // The workers of an attempt after the first get offers until their node ends, and then only a cancel.
   if (node?.attemptId === attemptId)
     return (node.state === 'ended') === (wanted === 'cancelling') ? null : `its node is ${node.state}`;
   if (job.attempt?.id !== attemptId || job.attempt.workerId !== worker)

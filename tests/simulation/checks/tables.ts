@@ -58,7 +58,7 @@ function isOldCopy(request: WireRequest, worker: Worker | null): boolean {
 
 function expectationOf(scene: Scene, worker: WorkerId, claim: Claim, read: Read): Expected | null {
   if (isAboutNodes(worker, claim, read)) return null;
-  if (claim.about === 'report') return ofReport(worker, claim, read);
+  if (claim.about === 'report') return expectationOfReport(worker, claim, read);
   if (claim.about !== 'register' && claim.about !== 'beat') return null;
   const isV1 = read.worker(worker)?.agent?.protocol !== 2 && scene.rigOf(worker)?.rig.plan.protocol === 1;
   const row = claimRow(worker, claim, read);
@@ -88,7 +88,7 @@ function claimRow(worker: WorkerId, claim: Claim, read: Read): ClaimRow {
   if (job.status === 'cancelling') return 'names a cancelling job -> cancel';
   if (isLive(job)) return 'names its live attempt -> resume';
   if (isFinal(job)) return 'names an ended job -> abandon';
-  // A registration that does not name the worker's other job withdraws it, unless it is still an offer.
+  // A registration that does not name the worker's other job withdraws that job, unless the job is still an offer.
   const hasOther = live !== null && (claim.about === 'beat' || live.status === 'dispatched');
   if (hasOther) return 'names a pending job, but has another -> abandon';
   return mayBeRevived(job.attempt)
@@ -123,7 +123,7 @@ function judgeClaim(
 const idIn = (value: unknown): string | null =>
   typeof value === 'object' && value !== null && 'job_id' in value ? String(value.job_id) : null;
 
-function ofReport(worker: WorkerId, claim: Claim, read: Read): Expected | null {
+function expectationOfReport(worker: WorkerId, claim: Claim, read: Read): Expected | null {
   const job = jobOf(read, claim);
   if (job === null)
     return {
@@ -152,8 +152,8 @@ function reportRow(worker: WorkerId, claim: Claim, job: Job, read: Read): readon
   const isV1 = read.worker(worker)?.agent?.protocol === 1;
   const { attemptId, word } = claim;
   if (attempt?.workerId !== worker) {
-    const hadIt = read.attempts(job.id).some(({ workerId }) => workerId === worker);
-    return hadIt
+    const hadJob = read.attempts(job.id).some(({ workerId }) => workerId === worker);
+    return hadJob
       ? ['a former job of this worker -> 409 superseded', 'attempt_superseded']
       : ['a job of another worker -> 403', 'not_your_job'];
   }

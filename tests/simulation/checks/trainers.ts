@@ -66,16 +66,16 @@ function expectStop(scene: Scene, request: WireRequest, body: unknown): void {
   const isGivenAway =
     ('abandon_job' in body && body.abandon_job === jobId) || ('action' in body && body.action === 'stop');
   const trainer = scene.yard.on(sceneRig.rig.machine.name).find(running => running.jobId === jobId);
-  // Skip the check when the same attempt has become current again in the meantime.
+  // Skip the check when the same attempt became current again before the answer arrived.
   if (!isGivenAway || trainer === undefined || holdsNow(scene, trainer)) return;
-  const toldAt = scene.world.mono();
+  const answeredAt = scene.world.mono();
   scene.world.after(orderLeewayMs, () => {
     // The order is part of the answer, so the worker needs no stream to receive it.
-    const hasHeard =
-      sceneRig.rig.link.disturbedAt < toldAt &&
-      sceneRig.rig.changedAt < toldAt &&
+    const hasReceived =
+      sceneRig.rig.link.disturbedAt < answeredAt &&
+      sceneRig.rig.changedAt < answeredAt &&
       sceneRig.rig.process?.isPaused === false;
-    if (trainer.isAlive && !trainer.isStopRequested && hasHeard)
+    if (trainer.isAlive && !trainer.isStopRequested && hasReceived)
       scene.violate('a worker stops an abandoned job', `${trainer.jobId} still runs on ${trainer.machine}`);
   });
 }
@@ -94,22 +94,22 @@ function expectNoOtherTrainer(scene: Scene, trainer: Trainer, released: Readonly
   const others = yard.alive().filter(other => other !== trainer);
   // A killed published agent leaves its trainer behind as an orphan (docs/internals/worker-contract.md, section 3, item
   // 12).
-  const beside = others.find(({ machine }) => machine === trainer.machine);
-  if (beside !== undefined && !isV1On(scene, trainer.machine))
+  const trainerOnMachine = others.find(({ machine }) => machine === trainer.machine);
+  if (trainerOnMachine !== undefined && !isV1On(scene, trainer.machine))
     violate(
       'one trainer per machine',
-      `${trainer.jobId} starts on ${trainer.machine}, where ${beside.jobId} runs`,
+      `${trainer.jobId} starts on ${trainer.machine}, where ${trainerOnMachine.jobId} runs`,
     );
   // A published agent does not know this rule, so check only v2 agents.
-  const rival = others.find(
+  const trainerOfJob = others.find(
     ({ jobId, attemptId, machine }) =>
       jobId === trainer.jobId && !isV1On(scene, machine) && !isOnSeveral(scene, attemptId, trainer),
   );
   const stops = ledger.job(trainer.jobId)?.spec.onLostContact === 'stop' && !released.has(trainer.jobId);
-  if (rival !== undefined && stops && !isV1On(scene, trainer.machine))
+  if (trainerOfJob !== undefined && stops && !isV1On(scene, trainer.machine))
     violate(
       'I12 one live trainer per job',
-      `${trainer.jobId} starts on ${trainer.machine}, but still runs on ${rival.machine}`,
+      `${trainer.jobId} starts on ${trainer.machine}, but still runs on ${trainerOfJob.machine}`,
     );
 }
 
@@ -155,6 +155,6 @@ function expectEnded(scene: Scene, change: JobChange, on: string): void {
   if (found === null || found.trainer === null || !isBelievable(scene, found.sceneRig, found.trainer)) return;
   scene.violate(
     'a reported end has happened',
-    `${change.was.id}: ${on}, but it still runs on ${found.trainer.machine}`,
+    `${change.was.id}: the event is ${on}, but the trainer still runs on ${found.trainer.machine}`,
   );
 }

@@ -364,7 +364,7 @@ export const plants: readonly Plant[] = [
     ],
   },
   {
-    name: 'an attempt goes on without a worker that was lost',
+    name: 'an attempt continues without a worker that was lost',
     changes: [
       orchestrator(
         'rules/attempt-nodes',

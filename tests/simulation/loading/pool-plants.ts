@@ -9,19 +9,19 @@ const plant = (name: string, file: string, text: string, instead: string): Plant
 /** Bugs in the code that orders machines. The worlds with pools must find each of them. */
 export const poolPlants: readonly Plant[] = [
   plant(
-    'an order without an answer is repeated at once',
+    'an order without an answer is repeated immediately',
     'rules/launch-lifecycle',
     "mayStillArrive(launch, listedAt) ? launch : { ...launch, state: 'wanted', submittedAt: null }",
     "({ ...launch, state: 'wanted', submittedAt: null, missing: listedAt === 0 ? 1 : 0 })",
   ),
   plant(
-    'a list is dated by its arrival',
+    'a list counts from its arrival instead of its request',
     'loops/pools',
     'reconcile(core, tx, pool.id, sightings, begun.wall)',
     'reconcile(core, tx, pool.id, sightings, core.time.now())',
   ),
   plant(
-    'an order under way during a restart is repeated at once',
+    'an order in progress during a restart is repeated immediately',
     'loops/launch-calls',
     "{ type: 'unanswered', message: restarted }",
     "{ type: 'refuse', scope: 'temporary', message: restarted }",

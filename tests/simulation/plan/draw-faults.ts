@@ -12,8 +12,8 @@ interface Context extends Span {
   readonly outageMs: () => number;
 }
 
-const hour = 3_600_000;
-const tenYears = 10 * 365 * 24 * hour;
+const hourMs = 3_600_000;
+const tenYearsMs = 10 * 365 * 24 * hourMs;
 
 /** One function per kind of fault, which draws its details. A seed enables only some of the kinds. */
 const kinds: readonly Draw[] = [
@@ -53,7 +53,7 @@ const kinds: readonly Draw[] = [
   (random, { rig }) => ({
     kind: 'set clock',
     place: random.chance(0.6) ? 'orchestrator' : rig(),
-    byMs: random.pick([-hour, hour, tenYears, -5_000]),
+    byMs: random.pick([-hourMs, hourMs, tenYearsMs, -5_000]),
   }),
   (random, { t }) => ({
     kind: 'pause orchestrator',
@@ -79,8 +79,9 @@ const kinds: readonly Draw[] = [
 
 const weather = (place: Place, condition: object) => ({ kind: 'weather', place, condition }) as const;
 
-/** Maximum number of kinds that a seed enables, and of faults that it draws. */
+/** Maximum number of kinds of faults that a seed enables. */
 const maxKinds = 6;
+/** Maximum number of faults that a seed draws. */
 const maxFaults = 12;
 
 export function drawFaults(
@@ -92,30 +93,38 @@ export function drawFaults(
   const { t, healAtMs } = span;
   const chosen = Array.from({ length: random.int(1, maxKinds) }, () => random.int(0, kinds.length - 1));
   const faults = Array.from({ length: random.int(2, maxFaults) }, (_, index): Fault => {
-    const own = random.fork(String(index));
-    const draw = kinds[chosen[own.int(0, chosen.length - 1)] ?? 0];
-    if (draw === undefined) throw new Error('there is no such kind of fault');
-    const rig = (): number => own.int(0, rigs.length - 1);
-    const fault = draw(own, {
+    const faultRandom = random.fork(String(index));
+    const draw = kinds[chosen[faultRandom.int(0, chosen.length - 1)] ?? 0];
+    if (draw === undefined) throw new Error('the list of faults has no function at this index');
+    const rig = (): number => faultRandom.int(0, rigs.length - 1);
+    const fault = draw(faultRandom, {
       t,
       healAtMs,
       rig,
-      job: () => own.int(0, jobs.length - 1),
-      place: () => (own.chance(0.85) ? rig() : own.pick(['people', 'panel'])),
+      job: () => faultRandom.int(0, jobs.length - 1),
+      place: () => (faultRandom.chance(0.85) ? rig() : faultRandom.pick(['people', 'panel'])),
       outageMs: () =>
-        Math.floor(own.pick([own.int(1e3, t / 2), t * (1 + own.next() / 2), t * (1 + 2 * own.next())])),
+        Math.floor(
+          faultRandom.pick([
+            faultRandom.int(1e3, t / 2),
+            t * (1 + faultRandom.next() / 2),
+            t * (1 + 2 * faultRandom.next()),
+          ]),
+        ),
     });
-    return { ...fault, atMs: Math.floor(own.next() * healAtMs * 0.9) };
+    return { ...fault, atMs: Math.floor(faultRandom.next() * healAtMs * 0.9) };
   });
   return [...faults, ...drawCutOff(random.fork('cut off'), span)].toSorted((a, b) => a.atMs - b.atMs);
 }
 
 /**
- * Draws a long outage that starts together with a training. Random faults seldom hit a training that outlasts both takeover and
+ * Draws a long outage that starts together with a training. Random faults rarely hit a training that outlasts both takeover and
  * outage.
  */
 function drawCutOff(random: Random, { t, healAtMs }: Span): readonly Fault[] {
   if (!random.chance(0.35)) return [];
   const forMs = Math.floor(t * (1.34 + random.next() / 5));
-  return [{ kind: 'cut off who starts next', forMs, atMs: Math.floor((random.next() * healAtMs) / 2) }];
+  return [
+    { kind: 'disconnect rig of next trainer', forMs, atMs: Math.floor((random.next() * healAtMs) / 2) },
+  ];
 }

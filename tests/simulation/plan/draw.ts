@@ -40,19 +40,19 @@ function drawRigs(random: Random): readonly RigPlan[] {
   const hasMute = random.fork('mute').chance(0.25);
 
   return Array.from({ length: random.int(2, hasWild ? 3 : 5) }, (_, index): RigPlan => {
-    const own = random.fork(String(index));
-    const protocol = withV1 && own.chance(0.45) ? 1 : 2;
+    const rigRandom = random.fork(String(index));
+    const protocol = withV1 && rigRandom.chance(0.45) ? 1 : 2;
     return {
       index,
       name: `rig-${index + 1}`,
       protocol,
-      persistent: own.chance(0.75),
-      gpus: own.pick([1, 1, 2, 8]),
+      persistent: rigRandom.chance(0.75),
+      gpus: rigRandom.pick([1, 1, 2, 8]),
       // The published agent reports no labels.
-      labels: protocol === 2 ? { zone: own.pick(['east', 'west']) } : {},
-      rate: drawRate(own),
-      hasTokenFile: own.chance(0.6),
-      isBroken: own.chance(0.06),
+      labels: protocol === 2 ? { zone: rigRandom.pick(['east', 'west']) } : {},
+      rate: drawRate(rigRandom),
+      hasTokenFile: rigRandom.chance(0.6),
+      isBroken: rigRandom.chance(0.06),
       isWild: hasWild && index === 0,
       isMute: hasMute && index === 1,
     };
@@ -68,32 +68,33 @@ function drawTeams(random: Random): Teams {
 function drawJobs(random: Random, { t, healAtMs }: Span): readonly JobPlan[] {
   const quietChance = random.chance(0.3) ? 0.9 : 0.3;
   return Array.from({ length: random.int(3, 11) }, (_, index): JobPlan => {
-    const own = random.fork(String(index));
-    const startPlans = Array.from({ length: 3 }, () => drawStartPlan(own, t, quietChance));
-    const isOnTwo = own.fork('nodes').chance(0.2);
+    const jobRandom = random.fork(String(index));
+    const startPlans = Array.from({ length: 3 }, () => drawStartPlan(jobRandom, t, quietChance));
+    const isOnTwo = jobRandom.fork('nodes').chance(0.2);
     return {
       index,
-      atMs: Math.floor(own.next() * healAtMs * 0.75),
+      atMs: Math.floor(jobRandom.next() * healAtMs * 0.75),
       request: {
         config: { job: index },
-        priority: own.pick([0, 10, 10, 20, 40]),
-        gpu_count: own.pick([0, 1, 1, 2]),
-        max_retries: own.int(0, 3),
-        ...(own.chance(0.15) && { worker_labels: { zone: own.pick(['east', 'w*']) } }),
-        ...(own.chance(0.15) && { timeout_s: own.int(10, Math.floor(t / 500)) }),
-        ...(own.chance(0.3) && {
-          retry_on: [own.pick(['trainer_exit', 'trainer_signal', 'timeout', 'start_failed'])],
+        priority: jobRandom.pick([0, 10, 10, 20, 40]),
+        gpu_count: jobRandom.pick([0, 1, 1, 2]),
+        max_retries: jobRandom.int(0, 3),
+        ...(jobRandom.chance(0.15) && { worker_labels: { zone: jobRandom.pick(['east', 'w*']) } }),
+        ...(jobRandom.chance(0.15) && { timeout_s: jobRandom.int(10, Math.floor(t / 500)) }),
+        ...(jobRandom.chance(0.3) && {
+          retry_on: [jobRandom.pick(['trainer_exit', 'trainer_signal', 'timeout', 'start_failed'])],
         }),
         // A job on two workers has no labels, because two rigs in the same zone may not exist.
         ...(isOnTwo && { num_nodes: 2, worker_labels: {} }),
       },
-      stopsWithoutContact: own.chance(0.4),
-      submitTerms: drawSubmitTerms(own.fork('manners'), index),
+      stopsWithoutContact: jobRandom.chance(0.4),
+      submitTerms: drawSubmitTerms(jobRandom.fork('manners'), index),
       starts: [startPlans[0] ?? 'rejected', ...startPlans.slice(1)],
     };
   });
 }
 
+/** Draws the result of a start. `quietChance`: the probability that the trainer prints nothing before its end. */
 function drawStartPlan(random: Random, t: number, quietChance: number): StartPlan {
   if (random.chance(0.04)) return random.pick(['rejected', 'start_failed']);
   return {
@@ -118,7 +119,7 @@ function drawActs(
   rigs: readonly RigPlan[],
   jobs: readonly JobPlan[],
 ): readonly Act[] {
-  const before = (): number => Math.floor(random.next() * healAtMs * 0.95);
+  const beforeHeal = (): number => Math.floor(random.next() * healAtMs * 0.95);
   const soonAfter = (atMs: number): number => atMs + Math.floor(random.next() * healAtMs * 0.3);
   const rig = (): number => random.int(0, rigs.length - 1);
   const cancels = random
@@ -128,7 +129,7 @@ function drawActs(
     .some(jobs, 0.25)
     .map(({ index, atMs }): Act => ({ kind: 'release', job: index, atMs: soonAfter(atMs) }));
   const drains = random.some(rigs, 0.35).flatMap(({ index }): readonly Act[] => {
-    const atMs = before();
+    const atMs = beforeHeal();
     const deadlineMs = random.chance(0.5) ? random.int(0, 90) * 1_000 : null;
     const drain: Act = { kind: 'drain', rig: index, deadlineMs, atMs };
     return random.chance(0.5) ? [drain, { kind: 'undrain', rig: index, atMs: soonAfter(atMs) }] : [drain];
@@ -138,11 +139,17 @@ function drawActs(
       kind: 'rotate',
       rig: index,
       mode: random.pick(['now', 'after_job']),
-      atMs: before(),
+      atMs: beforeHeal(),
     }),
   );
   const others = random.chance(0.3)
-    ? [{ kind: random.pick(['delete', 'unquarantine'] as const), rig: rig(), atMs: before() } satisfies Act]
+    ? [
+        {
+          kind: random.pick(['delete', 'unquarantine'] as const),
+          rig: rig(),
+          atMs: beforeHeal(),
+        } satisfies Act,
+      ]
     : [];
   return [...cancels, ...releases, ...drains, ...rotations, ...others];
 }

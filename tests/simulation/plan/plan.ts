@@ -13,6 +13,7 @@ export interface Plan {
   readonly seed: number;
   /** T: the silence after which a worker is offline. */
   readonly heartbeatTimeoutMs: number;
+  /** The silence after which a worker with protocol 1 is offline, if longer than T; otherwise 0. */
   readonly v1SilenceMs: number;
   /** After this time, no fault is active. */
   readonly healAtMs: number;
@@ -28,7 +29,7 @@ export interface Plan {
 
 /** The time scale of a plan, in ms. */
 export interface Span {
-  /** T. */
+  /** The heartbeat timeout T. */
   readonly t: number;
   readonly healAtMs: number;
 }
@@ -41,6 +42,7 @@ export interface RigPlan {
   readonly persistent: boolean;
   readonly gpus: number;
   readonly labels: Readonly<Record<string, string>>;
+  /** Speed of the rig's clocks; 1 is exact. */
   readonly rate: number;
   readonly hasTokenFile: boolean;
   /** True when the agent sends random calls. */
@@ -124,7 +126,7 @@ export type Trouble =
   | { readonly kind: 'crash at'; readonly point: CrashPoint; readonly skip: number; readonly downMs: number }
   | { readonly kind: 'disk full'; readonly forMs: number }
   /** Disconnects the rig on which the next trainer starts. */
-  | { readonly kind: 'cut off who starts next'; readonly forMs: number }
+  | { readonly kind: 'disconnect rig of next trainer'; readonly forMs: number }
   /** A report of a worker about a job that the worker never had. */
   | {
       readonly kind: 'stray report';

@@ -14,6 +14,7 @@ interface PoolChecksDeps {
 
 /** Maximum time in ms until an ended launch is gone from the engine, including all outages. */
 const maxEndMs = 300_000;
+/** The orchestrator must request a list at least this many ms after an unanswered order before it repeats the order. */
 const unclearMs = 30_000;
 const isStray = (id: string): boolean => id.startsWith('stray');
 
@@ -22,7 +23,9 @@ export function watchPools({ pools, engines, violate, life }: PoolChecksDeps) {
   const { fleet } = pools;
   /** State of each launch that was open at the previous check. */
   const previousStates = new Map<LaunchId, Launch['state']>();
-  const since = new Map<string, number>();
+  /** The time since when each condition has held, by the key of the condition. */
+  const heldSince = new Map<string, number>();
+  /** The time of the last order that the engine has not answered clearly, by launch. */
   const silentSince = new Map<LaunchId, number>();
   for (const engine of engines) watchAnswers(engine);
 
@@ -39,11 +42,11 @@ export function watchPools({ pools, engines, violate, life }: PoolChecksDeps) {
           const from = silentSince.get(launchId);
           if (from !== undefined && listedFrom < from + unclearMs)
             violate('an unclear launch is not repeated too early', `${launchId} is submitted again`);
-          const lifeThen = life();
+          const lifeAtOrder = life();
           silentSince.set(launchId, fleet.clock.wall());
           const answer = await realEngine.launch(order);
-          if (answer.kind !== 'unknown' && lifeThen === life()) silentSince.delete(launchId);
-          else if (lifeThen === life()) silentSince.set(launchId, fleet.clock.wall());
+          if (answer.kind !== 'unknown' && lifeAtOrder === life()) silentSince.delete(launchId);
+          else if (lifeAtOrder === life()) silentSince.set(launchId, fleet.clock.wall());
           return answer;
         },
         async list() {
@@ -92,7 +95,7 @@ export function watchPools({ pools, engines, violate, life }: PoolChecksDeps) {
       ).length;
       const checkMax = (what: string, count: number, max: number | null): void => {
         if (max !== null && count > max)
-          violate('no limit is exceeded', `${name}: ${count} ${what}, not ${max}`);
+          violate('no limit is exceeded', `${name}: ${count} ${what}, at most ${max} allowed`);
       };
       checkMax('launches', openOfPool.length, settings.max_launches);
       checkMax('GPUs', gpus, settings.max_gpus);
@@ -103,9 +106,9 @@ export function watchPools({ pools, engines, violate, life }: PoolChecksDeps) {
   /** Calls `report` when a condition has held for longer than `forMs`. `key` identifies the condition between checks. */
   function reportIfLasting(key: string, holds: boolean, forMs: number, report: () => void): void {
     const now = fleet.clock.wall();
-    if (!holds) since.delete(key);
-    else if (now - (since.get(key) ?? now) > forMs) report();
-    else if (!since.has(key)) since.set(key, now);
+    if (!holds) heldSince.delete(key);
+    else if (now - (heldSince.get(key) ?? now) > forMs) report();
+    else if (!heldSince.has(key)) heldSince.set(key, now);
   }
 
   function checkMachine(each: Allocation): void {
@@ -114,7 +117,7 @@ export function watchPools({ pools, engines, violate, life }: PoolChecksDeps) {
     const pool = row && fleet.store.pool(row.poolId);
     const isOpen = row !== null && row.state !== 'ended';
     reportIfLasting(`stray ${each.engineId} ${launchId}`, !isOpen, maxEndMs, () =>
-      violate('nothing runs that nobody knows', `${each.engineId} of ${launchId}`),
+      violate('no machine runs without an open launch', `${each.engineId} of ${launchId}`),
     );
     if (!isOpen || !pool) return;
     const isSilent = each.state === 'running' && row.joinedAt === null;
@@ -129,7 +132,7 @@ export function watchPools({ pools, engines, violate, life }: PoolChecksDeps) {
   }
 
   return {
-    look(): void {
+    checkAll(): void {
       for (const { violations } of engines)
         for (const each of violations) violate('no launch exists twice', each);
       const open = fleet.store.openLaunches();
@@ -146,10 +149,10 @@ export function watchPools({ pools, engines, violate, life }: PoolChecksDeps) {
     },
     expectNothingLeft(): void {
       for (const { id, state } of fleet.store.openLaunches())
-        violate('everything is given back', `${id} is ${state}`);
+        violate('no launch is open at the end', `${id} is ${state}`);
       for (const engine of engines) {
         for (const { engineId, order } of engine.live())
-          violate('nothing is leaked', `${engineId} of ${order.launchId}`);
+          violate('no machine is left at the end', `${engineId} of ${order.launchId}`);
         for (const { joinToken, launchId } of engine.orders)
           if (!isStray(launchId) && fleet.orchestrator.workers.knowsJoinToken(hashOf(joinToken)))
             violate('tokens end with their launches', `${joinToken} of ${launchId}`);

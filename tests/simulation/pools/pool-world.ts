@@ -111,7 +111,7 @@ export async function runPoolPlan({ seed, jobs, disturbedMs }: PoolPlan): Promis
       state.isDead = false;
       addTrace('the orchestrator is back');
     }
-    checks.look();
+    checks.checkAll();
     if (fleet.errors.length > 0) violate('no unexpected error', fleet.errors.join('\n'));
   };
   const advance = async (ms: number, isOver = () => false): Promise<void> => {
@@ -242,8 +242,8 @@ function injectEngineFaults(
     const isPartial = random.chance(0.2);
     const omits = (id: LaunchId): boolean => {
       const launch = pools.fleet.store.launch(id);
-      // Do not omit a launch without an engine id. It may be unclear, and then the orchestrator repeats the order after one list
-      // without it.
+      // Do not omit a launch without an engine id. Its order may be unanswered, and then the orchestrator repeats the order after
+      // one list without the launch.
       return (
         isPartial && launch !== null && launch.engineId !== null && launch.missing < 2 && random.chance(0.6)
       );

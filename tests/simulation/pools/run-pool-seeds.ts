@@ -16,7 +16,7 @@ const tailLines = 40;
 /**
  * Returns the duration of the submissions and faults in ms. More jobs take more time, because the limits of the pools are low.
  */
-const roughMsFor = (jobs: number): number => 200_000 + jobs * 100;
+const disturbedMsFor = (jobs: number): number => 200_000 + jobs * 100;
 
 /** Runs a fleet with pools for each seed, and stops at the first violation. Returns false after a violation. */
 export async function runPoolSeeds(options: PoolSeedOptions): Promise<boolean> {
@@ -25,7 +25,7 @@ export async function runPoolSeeds(options: PoolSeedOptions): Promise<boolean> {
   const all = createHash('sha256');
   const total = { launches: 0, kills: 0, virtualMs: 0 };
   for (let seed = from; seed < from + seeds; seed += 1) {
-    const outcome = await runPoolPlan({ seed, jobs, disturbedMs: roughMsFor(jobs) });
+    const outcome = await runPoolPlan({ seed, jobs, disturbedMs: disturbedMsFor(jobs) });
     if (options.showsTrace) for (const line of outcome.trace) log(line);
     if (outcome.violation !== null) {
       report(seed, outcome, options);

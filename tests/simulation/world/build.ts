@@ -82,7 +82,7 @@ export function buildWorld({ plan, observers: observersOf, reach, violate }: Wor
       ledger.note(command);
     },
     onCrash(point) {
-      trace.note('disk', `the crash ${point} strikes`);
+      trace.note('disk', `the orchestrator crashes ${point}`);
       troubles?.onCrash();
     },
   });
@@ -146,6 +146,7 @@ export function buildWorld({ plan, observers: observersOf, reach, violate }: Wor
     links.set(place, link);
     return link;
   };
+  // The process on the computer of the users, which makes their calls and shows the panel.
   const desk = startProcess(createMachine(world, 'desk', 1), 'desk');
   const people = createPeople({
     process: desk,
@@ -232,15 +233,20 @@ function rigFor(deps: Omit<V1Deps, 'behaviourOf'> & WildOptions, startPlanOf: St
   if (isWild) return { guard: null, rig: createWildRig(deps) };
   if (isMute) return { guard: null, rig: createMuteRig(deps) };
   if (protocol === 2)
-    return createV2Rig({ ...deps, behaviourOf: offer => startPlanOf(numberIn(offer.config), offer.job_id) });
+    return createV2Rig({
+      ...deps,
+      behaviourOf: offer => startPlanOf(jobIndexIn(offer.config), offer.job_id),
+    });
   const behaviourOf: V1Deps['behaviourOf'] = ({ config, jobId }) =>
-    toBehaviour(startPlanOf(numberIn(config), JobId.parse(jobId)));
+    toBehaviour(startPlanOf(jobIndexIn(config), JobId.parse(jobId)));
   return { guard: null, rig: createV1Rig({ ...deps, behaviourOf }) };
 }
 
-const numberIn = (config: unknown): number =>
+/** Returns the index of the planned job that a job's config contains; 0 when it contains none. */
+const jobIndexIn = (config: unknown): number =>
   typeof config === 'object' && config !== null && 'job' in config ? Number(config.job) : 0;
 
+/** A training that succeeds after a few seconds. */
 const short: TrainingBehaviour = {
   runsMs: 5e3,
   printsEveryMs: 2e3,
@@ -252,6 +258,7 @@ const short: TrainingBehaviour = {
   childrenMs: 0,
 };
 
+/** Returns the result of a start. `run`: number of earlier trainers of the job. In a calm world, all trainings are short. */
 function startPlanFor(plan: Plan, rig: RigPlan, job: number, run: number, isCalm: boolean): StartPlan {
   if (isCalm) return short;
   const { starts: startPlans } = plan.jobs[job] ?? { starts: [short] as const };
@@ -265,6 +272,7 @@ const toBehaviour = (startPlan: StartPlan): TrainingBehaviour =>
     ? { ...short, runsMs: 300, printsEveryMs: null, ends: { code: 1, signal: null } }
     : startPlan;
 
+/** See `Scene.calmSince`. */
 function calmSince(world: VirtualClock, host: OrchestratorHost, disk: Disk, rig: Rig): number {
   const { stream } = rig.link;
   const isUp = rig.process?.isPaused === false && host.life?.process.isPaused === false;

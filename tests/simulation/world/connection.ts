@@ -58,7 +58,7 @@ export function openConnection(deps: ConnectionDeps): Connection {
   let openSince = Number.POSITIVE_INFINITY;
   let stalled: (() => void)[] = [];
   let release = (): void => {};
-  const closers: (() => void)[] = [];
+  const serverCloseListeners: (() => void)[] = [];
   const closeListeners: (() => void)[] = [];
 
   const notifyIfClosed = (): void => {
@@ -86,7 +86,7 @@ export function openConnection(deps: ConnectionDeps): Connection {
     isServerOpen = false;
     release();
     const server = deps.server();
-    for (const run of closers) server?.process.deliver(run);
+    for (const run of serverCloseListeners) server?.process.deliver(run);
     notifyIfClosed();
   };
   /**
@@ -94,8 +94,8 @@ export function openConnection(deps: ConnectionDeps): Connection {
    * failed send.
    */
   const closeServerLater = (): void => {
-    const knows = !isHalfOpen && !link.isCut('up');
-    world.after(knows ? link.transitMs() : random.int(15_000, 600_000), closeServer);
+    const reachesServer = !isHalfOpen && !link.isCut('up');
+    world.after(reachesServer ? link.transitMs() : random.int(15_000, 600_000), closeServer);
   };
   const closeClient = (): void => {
     if (!isClientOpen) return;
@@ -110,7 +110,7 @@ export function openConnection(deps: ConnectionDeps): Connection {
       toClient(closeClientAnd(() => listeners.onEnd()));
       world.after(random.int(1, 400), closeServer);
     },
-    onClose: run => void closers.push(run),
+    onClose: run => void serverCloseListeners.push(run),
   };
   const accept = (): void => {
     const server = deps.server();

@@ -153,7 +153,7 @@ export function openDisk(world: Clock, listeners: DiskListeners): Disk {
     const write = async <T>(command: (tx: Tx) => T): Promise<T> => {
       const by = cause;
       if (isCrashed) return never();
-      if (isClosed) throw new Error('the store of this life is closed');
+      if (isClosed) throw new Error('the store was closed by an orderly stop of the orchestrator');
       if (isRefusing) throw storageError();
       pendingWrites += 1;
       const [result] = await Promise.allSettled([real.write(tx => runCommand(tx, command, by))]);

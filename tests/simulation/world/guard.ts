@@ -30,8 +30,8 @@ interface RunRecord {
 }
 
 /**
- * The guards of a rig and their files. A guard survives the agent. It runs the trainer, records its end, and stops it when
- * contact is lost. Replaces the processes of agent/guard/guard.ts and the files of agent/guard/guard-files.ts.
+ * The guards of a rig and their files. A guard survives the agent. It runs the trainer, records the trainer's end, and stops the
+ * trainer when contact is lost. Replaces the processes of agent/guard/guard.ts and the files of agent/guard/guard-files.ts.
  */
 export interface Guard {
   readonly state: Pick<StateFolder, 'keepReport' | 'dropReport'>;
@@ -65,12 +65,12 @@ export function createGuard(deps: GuardDeps): Guard {
   const watchers = new Map<RunRecord, Set<() => void>>();
 
   const notifyWatchers = (run: RunRecord): void => {
-    for (const look of watchers.get(run) ?? []) look();
+    for (const onChange of watchers.get(run) ?? []) onChange();
   };
-  const watch = (run: RunRecord, look: () => void): (() => void) => {
-    const looks = watchers.get(run) ?? new Set();
-    watchers.set(run, looks.add(look));
-    return () => void looks.delete(look);
+  const watch = (run: RunRecord, onChange: () => void): (() => void) => {
+    const callbacks = watchers.get(run) ?? new Set();
+    watchers.set(run, callbacks.add(onChange));
+    return () => void callbacks.delete(onChange);
   };
   const isGuarded = (run: RunRecord): boolean => run.isTaken && !run.isOrphan && run.exit === null;
   const recordEnd = (run: RunRecord, exit: ExitRecord): void => {
@@ -78,6 +78,7 @@ export function createGuard(deps: GuardDeps): Guard {
     run.exit = exit;
     notifyWatchers(run);
   };
+  /** Starts the trainer of a run as its guard does, and stops it on an order or when contact is lost. */
   const begin = (run: RunRecord, behaviour: TrainingBehaviour): void => {
     if (!isGuarded(run)) return;
     const { jobId, attemptId, onLostContact } = run.origin;
@@ -104,17 +105,18 @@ export function createGuard(deps: GuardDeps): Guard {
     notifyWatchers(run);
   };
 
+  /** Follows a run for an agent process. `finished` resolves with the end of the run; null when its guard died. */
   const attend = (process: SimProcess, run: RunRecord, listeners: RunListeners): Run => {
     const finished = Promise.withResolvers<ExitRecord | null>();
     let isLeft = false;
     const finish = (exit: ExitRecord | null): void => process.deliver(() => isLeft || finished.resolve(exit));
-    const look = (): void => {
+    const checkEnd = (): void => {
       if (run.exit !== null) finish(run.exit);
       else if (run.isOrphan) void endOrphan(process, machine, run.trainer).then(() => finish(null));
     };
-    watch(run, look);
+    watch(run, checkEnd);
     run.trainer?.onPrint(step => process.deliver(() => isLeft || listeners.onProgress({ step })));
-    look();
+    checkEnd();
     return {
       pid: run.trainer?.pid ?? null,
       finished: finished.promise,
@@ -186,11 +188,11 @@ export function createGuard(deps: GuardDeps): Guard {
       machine.after(takenMs, () => (run.isTaken = runs.get(origin.attemptId) === run && !run.isOrphan));
       machine.after(takenMs + random.int(2, 120), () => begin(run, behaviour));
       await new Promise<void>(resolve => {
-        const look = (): void => {
+        const checkStart = (): void => {
           if (run.trainer !== null || run.isOrphan) process.deliver(resolve);
         };
-        watch(run, look);
-        look();
+        watch(run, checkStart);
+        checkStart();
       });
       if (run.trainer === null) throw new Error('its guard could not be started: it ended at once');
       return attend(process, run, listeners);

@@ -6,7 +6,7 @@ import type { Server, WireAnswer, WireRequest } from './wire.ts';
 
 type Direction = 'up' | 'down';
 
-/** A temporary problem of a link. Several conditions can apply at once. */
+/** A temporary problem of a link. Several conditions can apply at the same time. */
 export interface Condition {
   readonly cutUp?: boolean;
   readonly cutDown?: boolean;
@@ -135,9 +135,9 @@ export function createLink(deps: LinkDeps): Link {
 }
 
 /**
- * Returns true for calls that may arrive twice. Calls of users may not: after a duplicated rotation, the caller could hold the
- * revoked token, which no rule forbids. Registrations of a published agent may not either. They have no number, so a duplicate
- * could take away a job that was dispatched in between.
+ * Returns true for calls that the simulation can deliver twice. It never duplicates calls of users: after a duplicated rotation,
+ * the caller could hold the revoked token, which no rule forbids. It never duplicates registrations of a published agent. They
+ * have no number, so a late duplicate could withdraw a job that was dispatched after the first registration.
  */
 const canBeDoubled = (request: WireRequest): boolean =>
   request.kind === 'worker' && (!request.path.endsWith('/register') || isNumbered(request.body));
@@ -146,8 +146,8 @@ const isNumbered = (body: unknown): boolean =>
   typeof body === 'object' && body !== null && 'registration_no' in body;
 
 /**
- * Returns true for calls that may arrive again much later. Only reports may, because the orchestrator recognizes old reports by
- * their attempt. It cannot recognize old heartbeats, goodbyes, or registrations of an earlier start.
+ * Returns true for calls that the simulation can deliver again much later: only reports, because the orchestrator recognizes
+ * old reports by their attempt. It cannot recognize old heartbeats, goodbyes, or registrations of an earlier start.
  */
 const canBeReplayed = (request: WireRequest): boolean =>
   request.kind === 'worker' && request.path.endsWith('/status');

@@ -49,7 +49,7 @@ export interface OrchestratorHost {
 }
 
 /** Pauses longer than this, in ms, do not count as time: 5 s and one tick of the orchestrator's steady clock. */
-const noticedMs = 6_000;
+const maxCountedPauseMs = 6_000;
 
 interface HostDeps {
   readonly now: () => number;
@@ -82,11 +82,11 @@ export function createOrchestratorHost(deps: HostDeps): OrchestratorHost {
     const gapMs = machine.mono() - pausedAt;
     pausedAt = null;
     pauses += 1;
-    if (gapMs > noticedMs) pausedMs += gapMs;
+    if (gapMs > maxCountedPauseMs) pausedMs += gapMs;
   };
   const resume = (): void => {
     if (pausedAt === null) return;
-    change('goes on');
+    change('resumes');
     endPause();
     current?.life.process.resume();
   };
@@ -105,8 +105,8 @@ export function createOrchestratorHost(deps: HostDeps): OrchestratorHost {
       heartbeatTimeoutMs: deps.heartbeatTimeoutMs,
       v1SilenceMs: deps.v1SilenceMs,
     });
-    const door = createFrontDoor({ orchestrator, process, listeners: deps.listeners });
-    const { server, reset } = serverOf(process, door);
+    const frontDoor = createFrontDoor({ orchestrator, process, listeners: deps.listeners });
+    const { server, reset } = serverOf(process, frontDoor);
     const life: Life = { ...server, orchestrator, startedAt: machine.mono() };
     current = { life, diskLife, reset };
     orchestrator.lifecycle.start();
@@ -146,7 +146,7 @@ export function createOrchestratorHost(deps: HostDeps): OrchestratorHost {
     },
     pause(isAsleep) {
       if (pausedAt !== null || current === null) return;
-      change(isAsleep ? 'falls asleep' : 'is held up');
+      change(isAsleep ? 'pauses with its sleeping machine' : 'pauses');
       pausedAt = machine.mono();
       if (isAsleep) machine.sleep();
       current.life.process.pause();
@@ -181,6 +181,7 @@ function serverOf(process: SimProcess, door: FrontDoor) {
   return { server, reset };
 }
 
+/** All points of a command at which a plan can crash the orchestrator. */
 export const crashPoints: readonly [CrashPoint, ...CrashPoint[]] = [
   'before commit',
   'after commit',
@@ -196,8 +197,8 @@ function countedIds(): Ids {
     return `${prefix}${count}`;
   };
   const token = (prefix: string) => {
-    const made = next(prefix);
-    return { token: made, hash: createHash('sha256').update(made).digest('hex') };
+    const value = next(prefix);
+    return { token: value, hash: createHash('sha256').update(value).digest('hex') };
   };
   return {
     worker: () => WorkerId.parse(next('w')),

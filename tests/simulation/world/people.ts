@@ -35,9 +35,9 @@ interface PeopleDeps {
   readonly rigOf: (index: number) => Rig | null;
 }
 
-const personCalled = (name: SubmitTerms['user']): Actor => ({ type: 'admin', id: name, address: null });
-const ada = personCalled('ada');
-const patienceMs = 10_000;
+const actorNamed = (name: SubmitTerms['user']): Actor => ({ type: 'admin', id: name, address: null });
+const ada = actorNamed('ada');
+const callTimeoutMs = 10_000;
 /** Maximum number of tries per call. */
 const maxTries = 100;
 
@@ -53,35 +53,37 @@ const requestOf = (
     no_wait: terms.isNow,
   });
 
+/** Returns the description with which `submittedIn` recognizes the submission of a job. */
 const submissionOf = ({ index }: JobPlan): string => `submit job ${index}`;
 
 /** Returns the planned job that this call submits; null for any other call. */
 export const submittedIn = (request: WireRequest, jobs: readonly JobPlan[]): JobPlan | null =>
   request.kind === 'person' ? (jobs.find(job => submissionOf(job) === request.what) ?? null) : null;
 
-type Ask = (orchestrator: Orchestrator) => Promise<Outcome<unknown>>;
+type OrchestratorCall = (orchestrator: Orchestrator) => Promise<Outcome<unknown>>;
 
 export function createPeople({ process, link, random, rigOf }: PeopleDeps): People {
   const jobs = new Map<number, JobId>();
   const owners = new Map<JobId, SubmitTerms['user']>();
-  /** Returns the parent of a job, because a user may name only their own jobs; null when there is none. */
+  /** Returns the planned parent of a job; null when there is none, or when the user has not submitted it. */
   const parentOf = ({ submitTerms: { after, user } }: JobPlan): JobId | null => {
     const id = after === null ? undefined : jobs.get(after.job);
     return id !== undefined && owners.get(id) === user ? id : null;
   };
 
-  const ask = (what: string, act: Ask): Promise<WireAnswer> =>
-    link.call(process, { kind: 'person', what, act }, patienceMs);
-  const later = (ms: number): Promise<void> =>
+  /** Makes a call as the users. `what`: the description of the call in the trace. */
+  const callOnce = (what: string, act: OrchestratorCall): Promise<WireAnswer> =>
+    link.call(process, { kind: 'person', what, act }, callTimeoutMs);
+  const sleep = (ms: number): Promise<void> =>
     new Promise(resolve => {
       process.clock.after(ms, resolve);
     });
-  const repeatUntilAnswered = async (what: string, act: Ask): Promise<WireAnswer> => {
+  const repeatUntilAnswered = async (what: string, act: OrchestratorCall): Promise<WireAnswer> => {
     for (let tries = 1; ; tries += 1) {
-      const answer = await ask(what, act);
+      const answer = await callOnce(what, act);
       const isAnswered = answer.kind === 'answer' && answer.status < 500;
       if (isAnswered || tries === maxTries) return answer;
-      await later(random.int(3_000, 15_000));
+      await sleep(random.int(3_000, 15_000));
     }
   };
   const rotate = async (rig: Rig, mode: 'now' | 'after_job'): Promise<void> => {
@@ -90,10 +92,10 @@ export function createPeople({ process, link, random, rigOf }: PeopleDeps): Peop
     );
     const token = fieldOf(answer, 'token');
     if (token === null) return;
-    await later(random.int(1_000, 40_000));
+    await sleep(random.int(1_000, 40_000));
     rig.giveToken(token);
   };
-  const queue = createQueuePeople({ repeatUntilAnswered, ask, later }, ada);
+  const queue = createQueuePeople({ repeatUntilAnswered, callOnce, sleep }, ada);
   const onJob = async (act: JobAct): Promise<void> => {
     const id = jobs.get(act.job);
     if (id !== undefined) await queue.onJob(act, id);
@@ -105,8 +107,8 @@ export function createPeople({ process, link, random, rigOf }: PeopleDeps): Peop
     const what = `${act.kind} ${id}`;
     switch (act.kind) {
       case 'drain': {
-        const wish = { reason: 'maintenance', deadlineMs: act.deadlineMs };
-        await repeatUntilAnswered(what, orchestrator => orchestrator.workers.drain(id, wish, ada));
+        const drain = { reason: 'maintenance', deadlineMs: act.deadlineMs };
+        await repeatUntilAnswered(what, orchestrator => orchestrator.workers.drain(id, drain, ada));
         return;
       }
       case 'undrain':
@@ -127,9 +129,9 @@ export function createPeople({ process, link, random, rigOf }: PeopleDeps): Peop
     async enrol(teams) {
       for (const [name, team] of Object.entries(teams)) {
         if (team === null) continue;
-        const wanted = NewToken.parse({ name, team, permissions: ['queue.submit'] });
+        const newToken = NewToken.parse({ name, team, permissions: ['queue.submit'] });
         await repeatUntilAnswered(`create the token of ${name}`, orchestrator =>
-          orchestrator.access.createToken(wanted, permissions, ada),
+          orchestrator.access.createToken(newToken, permissions, ada),
         );
       }
     },
@@ -138,8 +140,8 @@ export function createPeople({ process, link, random, rigOf }: PeopleDeps): Peop
       const key = { key: `job ${job.index}`, fingerprint: 'the same' };
       // Without a key, submit only once: a repetition after a lost answer could create a second job.
       const request = requestOf(job, parentOf(job));
-      const answer = await (hasKey ? repeatUntilAnswered : ask)(submissionOf(job), orchestrator =>
-        orchestrator.jobs.submit(request, personCalled(user), hasKey ? key : null),
+      const answer = await (hasKey ? repeatUntilAnswered : callOnce)(submissionOf(job), orchestrator =>
+        orchestrator.jobs.submit(request, actorNamed(user), hasKey ? key : null),
       );
       const id = fieldOf(answer, 'jobId');
       if (id !== null) {
@@ -153,24 +155,26 @@ export function createPeople({ process, link, random, rigOf }: PeopleDeps): Peop
     },
     openQueue: () => queue.openQueue(),
     async addWorker(plan) {
-      const wanted = NewWorker.parse({
+      const newWorker = NewWorker.parse({
         name: plan.name,
         labels: plan.protocol === 1 ? { zone: 'west' } : {},
         worker_type: plan.persistent ? 'persistent' : 'ephemeral',
       });
       const answer = await repeatUntilAnswered(`create ${plan.name}`, async orchestrator => ({
         ok: true,
-        value: await orchestrator.workers.create(wanted, ada),
+        value: await orchestrator.workers.create(newWorker, ada),
       }));
       const workerId = fieldOf(answer, 'workerId');
       const token = fieldOf(answer, 'token');
-      if (workerId === null || token === null) throw new Error(`nobody could create ${plan.name}`);
+      if (workerId === null || token === null)
+        throw new Error(`the worker ${plan.name} could not be created`);
       return { workerId: workerId as WorkerId, token };
     },
     jobOf: index => jobs.get(index) ?? null,
   };
 }
 
+/** Returns a text field of a successful answer; null for other answers, or when the field is missing. */
 function fieldOf(answer: WireAnswer, name: string): string | null {
   if (answer.kind === 'failed' || answer.status !== 200) return null;
   const fields: Readonly<Record<string, unknown>> = { ...(answer.body as object) };

@@ -11,11 +11,11 @@ export interface SimProcess {
   readonly isAlive: boolean;
   readonly isPaused: boolean;
   deliver(run: () => void): void;
-  /** Delivers the result of an external promise to the process. The returned promise never settles if the process dies before. */
+  /** Delivers the result of an external promise to the process. The returned promise never settles if the process dies first. */
   gate<T>(coming: Promise<T>): Promise<T>;
   /** SIGSTOP. */
   pause(): void;
-  /** SIGCONT: delivers the events that arrived in the meantime, in order. */
+  /** SIGCONT: delivers the events that arrived during the pause, in order. */
   resume(): void;
   /** kill -9. */
   kill(): void;
@@ -39,7 +39,7 @@ export function startProcess(machine: Machine, name: string): SimProcess {
     iso: at => new Date(at).toISOString(),
     after(ms, run) {
       let isOff = false;
-      // The timer of a paused process waits for delivery after it has expired. The process can still cancel it after it resumes.
+      // A timer that expires while the process is paused waits for the end of the pause. The process can still cancel the timer.
       const cancel = machine.after(ms, () => deliver(() => isOff || run()));
       return () => {
         isOff = true;

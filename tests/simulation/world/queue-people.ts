@@ -7,16 +7,16 @@ import { everyJob } from '../../support/every-job.ts';
 import type { JobAct, QueueAct } from '../plan/plan.ts';
 import type { WireAnswer } from './wire.ts';
 
-type Ask = (orchestrator: Orchestrator) => Promise<Outcome<unknown>>;
+type OrchestratorCall = (orchestrator: Orchestrator) => Promise<Outcome<unknown>>;
 
-/** Performs an act, and repeats it until the server answers. */
-type RepeatUntilAnswered = (what: string, act: Ask) => Promise<WireAnswer>;
+/** Makes a call as the users, and returns its answer. `what`: the description of the call in the trace. */
+type MakeCall = (what: string, act: OrchestratorCall) => Promise<WireAnswer>;
 
 interface QueuePeopleDeps {
-  readonly repeatUntilAnswered: RepeatUntilAnswered;
-  /** Performs an act once. */
-  readonly ask: RepeatUntilAnswered;
-  readonly later: (ms: number) => Promise<void>;
+  /** Repeats the call until the server answers. */
+  readonly repeatUntilAnswered: MakeCall;
+  readonly callOnce: MakeCall;
+  readonly sleep: (ms: number) => Promise<void>;
 }
 
 /**
@@ -26,6 +26,7 @@ interface QueuePeopleDeps {
 const rounds = 15;
 const roundMs = 30_000;
 
+/** Converts the result of a call that the orchestrator never refuses to an outcome. */
 const answered = async (answer: Promise<unknown>): Promise<Outcome<unknown>> => ({
   ok: true,
   value: await answer,
@@ -39,7 +40,7 @@ const none: Limits = { max_concurrent: null, user_max_concurrent: null, team_max
  * The acts of users who manage the queue. Users repeat failed acts, except a retry, because a repetition could create a second
  * job.
  */
-export function createQueuePeople({ repeatUntilAnswered, ask, later }: QueuePeopleDeps, by: Actor) {
+export function createQueuePeople({ repeatUntilAnswered, callOnce, sleep }: QueuePeopleDeps, by: Actor) {
   const limit = (limits: Limits): Promise<WireAnswer> =>
     repeatUntilAnswered(`limits ${JSON.stringify(limits)}`, orchestrator =>
       answered(orchestrator.queue.limit(limits, by)),
@@ -51,7 +52,9 @@ export function createQueuePeople({ repeatUntilAnswered, ask, later }: QueuePeop
     async onQueue(act: QueueAct): Promise<void> {
       switch (act.kind) {
         case 'pause':
-          await repeatUntilAnswered('pause', orchestrator => answered(orchestrator.queue.pause('mains', by)));
+          await repeatUntilAnswered('pause', orchestrator =>
+            answered(orchestrator.queue.pause('power outage', by)),
+          );
           return;
         case 'resume':
           await resume();
@@ -81,7 +84,7 @@ export function createQueuePeople({ repeatUntilAnswered, ask, later }: QueuePeop
           await repeatUntilAnswered(what, orchestrator => orchestrator.jobs.approve(id, by));
           return;
         case 'reject':
-          await repeatUntilAnswered(what, orchestrator => orchestrator.jobs.reject(id, 'too dear', by));
+          await repeatUntilAnswered(what, orchestrator => orchestrator.jobs.reject(id, 'too expensive', by));
           return;
         case 'priority':
           await repeatUntilAnswered(what, orchestrator =>
@@ -95,27 +98,28 @@ export function createQueuePeople({ repeatUntilAnswered, ask, later }: QueuePeop
           await repeatUntilAnswered(what, orchestrator => orchestrator.jobs.remove(id, by));
           return;
         case 'retry':
-          await ask(what, orchestrator => orchestrator.jobs.retry(id, by));
+          await callOnce(what, orchestrator => orchestrator.jobs.retry(id, by));
       }
     },
 
     /**
-     * Removes all blockers that could keep a job pending forever. Repeats this for minutes, because late requests may add
+     * Removes all blockers that could keep a job pending forever. Repeats this for minutes, because late requests can add
      * blockers.
      */
     async openQueue(): Promise<void> {
       for (let round = 0; round < rounds; round += 1) {
         await openOnce();
-        await later(roundMs);
+        await sleep(roundMs);
       }
     },
   };
 
+  /** Removes all current blockers. */
   async function openOnce(): Promise<void> {
     await resume();
     await limit(none);
     const blocked: JobId[] = [];
-    await repeatUntilAnswered('list the blocked', orchestrator => {
+    await repeatUntilAnswered('list blocked jobs', orchestrator => {
       const { entries } = orchestrator.jobs.list({ ...everyJob, blocked: true, limit: 100, offset: 0 });
       blocked.splice(0, blocked.length, ...entries.map(({ id }) => id));
       return answered(Promise.resolve(entries.length));
@@ -128,15 +132,15 @@ export function createQueuePeople({ repeatUntilAnswered, ask, later }: QueuePeop
   /** Cancels jobs whose parent failed or was cancelled. */
   async function cancelOrphans(): Promise<void> {
     const orphans: JobId[] = [];
-    await repeatUntilAnswered('list the orphans', orchestrator => {
+    await repeatUntilAnswered('list orphaned jobs', orchestrator => {
       const { entries } = orchestrator.jobs.list({ ...everyJob, includeFinal: false, limit: 100, offset: 0 });
-      const waits = entries.filter(
+      const orphanEntries = entries.filter(
         ({ wait }) =>
           wait?.code === 'after' &&
           (wait.params['state'] === 'failed' || wait.params['state'] === 'cancelled'),
       );
-      orphans.splice(0, orphans.length, ...waits.map(({ id }) => id));
-      return answered(Promise.resolve(waits.length));
+      orphans.splice(0, orphans.length, ...orphanEntries.map(({ id }) => id));
+      return answered(Promise.resolve(orphanEntries.length));
     });
     for (const id of orphans)
       await repeatUntilAnswered(`cancel ${id}`, orchestrator => orchestrator.jobs.cancel(id, by));

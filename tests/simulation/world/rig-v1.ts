@@ -104,9 +104,9 @@ function createWireHttp(link: Link, process: SimProcess, token: string, address:
     timeoutMs: number,
     signal?: AbortSignal,
   ): Promise<V1Answer> => {
-    const wired = body === null ? null : JSON.parse(JSON.stringify(body));
+    const wireBody = body === null ? null : JSON.parse(JSON.stringify(body));
     const answer = await Promise.race([
-      link.call(process, request(method, path, wired), timeoutMs),
+      link.call(process, request(method, path, wireBody), timeoutMs),
       ...(signal === undefined ? [] : [untilAborted(signal)]),
     ]);
     if (answer.kind === 'failed') throw new Error(answer.code);

@@ -29,7 +29,7 @@ const answerMs = 10_000;
 
 function launchAgent(deps: WildOptions, process: SimProcess, token: () => string): RunningAgent {
   const { random, link, plan } = deps;
-  const given: Pick<JobOffer, 'job_id' | 'attempt_id'>[] = [];
+  const offers: Pick<JobOffer, 'job_id' | 'attempt_id'>[] = [];
   const seenAttempts = new Set<string>();
   let stream: Connection | null = null;
 
@@ -55,7 +55,7 @@ function launchAgent(deps: WildOptions, process: SimProcess, token: () => string
         seenAttempts.add(attempt_id);
         // Delay some offers, so that calls about them start only after the orchestrator has taken the job away.
         const laterMs = random.chance(0.3) ? deps.heartbeatTimeoutMs / 2 : 0;
-        process.clock.after(laterMs, () => given.push({ job_id, attempt_id }));
+        process.clock.after(laterMs, () => offers.push({ job_id, attempt_id }));
       },
       onEnd: () => {},
       onError: () => {},
@@ -63,10 +63,10 @@ function launchAgent(deps: WildOptions, process: SimProcess, token: () => string
   };
   /** Returns the job that the next call names, usually the newest; null for none. Published agents name no attempt. */
   const subject = (): { readonly job: string; readonly attempt: string | null } | null => {
-    const newest = given.at(-1);
+    const newest = offers.at(-1);
     if (newest === undefined || random.chance(0.25))
       return random.chance(0.1) ? { job: 'j999', attempt: null } : null;
-    const { job_id: job, attempt_id } = random.chance(0.6) ? newest : random.pick([newest, ...given]);
+    const { job_id: job, attempt_id } = random.chance(0.6) ? newest : random.pick([newest, ...offers]);
     return { job, attempt: plan.protocol === 2 ? attempt_id : null };
   };
   const register = (): void => {

@@ -151,11 +151,11 @@ export function createRig(deps: RigDeps): Rig {
       running.agent.handOver();
     },
     pause() {
-      change('agent is held up');
+      change('agent is paused');
       running?.process.pause();
     },
     resume() {
-      change('agent goes on');
+      change('agent resumes');
       running?.process.resume();
     },
     giveToken(given) {

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 
-/** The trace of a run. A violation prints its last lines. Its hash shows whether two runs are the same. */
+/** The trace of a run. The report of a violation contains the last lines. The hash shows whether two runs are the same. */
 export interface Trace {
   note(who: string, what: string): void;
   readonly lines: number;

@@ -12,6 +12,7 @@ export interface Troubles {
   heal(): void;
   /** Kills and restarts the orchestrator at the moment of an armed crash. */
   onCrash(): void;
+  /** Called when a trainer starts on this machine. Starts the outage of the fault `disconnect rig of next trainer`. */
   onTrainer(machine: string): void;
 }
 
@@ -33,22 +34,24 @@ type RigFault = Exclude<Extract<Fault, { rig: number }>, { kind: 'set clock' }>;
 export function createTroubles(deps: TroubleDeps): Troubles {
   const { world, disk, host } = deps;
   /** Functions that end the active faults. Each function runs once. */
-  const open = new Set<() => void>();
+  const undos = new Set<() => void>();
   let isHealed = false;
   let restartInMs = 0;
-  let cutOffMs: number | null = null;
+  let outageMs: number | null = null;
 
-  const lasting = (forMs: number, undo: () => void): void => {
+  /** Calls `undo` once: after `forMs`, or when all faults end. */
+  const undoAfter = (forMs: number, undo: () => void): void => {
     const end = (): void => {
-      if (open.delete(end)) undo();
+      if (undos.delete(end)) undo();
     };
-    open.add(end);
+    undos.add(end);
     world.after(forMs, end);
   };
-  const down = (downMs: number, how: () => void): void => {
+  /** Ends the orchestrator's process with `end`, and starts another one after `downMs`. */
+  const restartAfter = (downMs: number, end: () => void): void => {
     if (host.life === null) return;
-    how();
-    lasting(downMs, host.start);
+    end();
+    undoAfter(downMs, host.start);
   };
 
   const begin = (fault: Fault): void => {
@@ -56,8 +59,8 @@ export function createTroubles(deps: TroubleDeps): Troubles {
     deps.note(inWords(fault));
     switch (fault.kind) {
       case 'weather': {
-        const lift = deps.linkOf(fault.place)?.impose(fault.condition);
-        if (lift !== undefined) lasting(fault.forMs, lift);
+        const endCondition = deps.linkOf(fault.place)?.impose(fault.condition);
+        if (endCondition !== undefined) undoAfter(fault.forMs, endCondition);
         return;
       }
       case 'break streams':
@@ -65,19 +68,19 @@ export function createTroubles(deps: TroubleDeps): Troubles {
       case 'pause orchestrator':
       case 'sleep':
         host.pause(fault.kind === 'sleep');
-        return lasting(fault.forMs, host.resume);
+        return undoAfter(fault.forMs, host.resume);
       case 'stop orchestrator':
-        return down(fault.downMs, host.stop);
+        return restartAfter(fault.downMs, host.stop);
       case 'kill orchestrator':
-        return down(fault.downMs, host.crash);
+        return restartAfter(fault.downMs, host.crash);
       case 'crash at':
         restartInMs = fault.downMs;
         return disk.armCrash({ point: fault.point, skip: fault.skip });
       case 'disk full':
         disk.setFull(true);
-        return lasting(fault.forMs, () => disk.setFull(false));
-      case 'cut off who starts next':
-        cutOffMs = fault.forMs;
+        return undoAfter(fault.forMs, () => disk.setFull(false));
+      case 'disconnect rig of next trainer':
+        outageMs = fault.forMs;
         return;
       case 'set clock': {
         const owner = fault.place === 'orchestrator' ? host : deps.rigOf(fault.place)?.rig;
@@ -101,7 +104,7 @@ export function createTroubles(deps: TroubleDeps): Troubles {
     switch (fault.kind) {
       case 'pause agent':
         rig.pause();
-        return lasting(fault.forMs, rig.resume);
+        return undoAfter(fault.forMs, rig.resume);
       case 'kill agent':
         return rig.kill(fault.downMs);
       case 'reboot rig':
@@ -115,17 +118,17 @@ export function createTroubles(deps: TroubleDeps): Troubles {
       case 'kill guard':
         return sceneRig.guard?.kill();
       case 'stray report':
-        return strayReport(deps, fault);
+        return sendStrayReport(deps, fault);
     }
   };
 
   return {
     begin,
     heal() {
-      deps.note('all is healed');
+      deps.note('all faults end');
       isHealed = true;
       disk.armCrash(null);
-      for (const undo of open) undo();
+      for (const undo of undos) undo();
       host.resume();
       host.start();
       for (const link of deps.links()) link.wakeDeadStreams();
@@ -133,19 +136,20 @@ export function createTroubles(deps: TroubleDeps): Troubles {
     },
     onTrainer(machine) {
       const sceneRig = deps.rigs().find(({ rig }) => rig.machine.name === machine);
-      if (cutOffMs === null || isHealed || sceneRig === undefined) return;
-      lasting(cutOffMs, sceneRig.rig.link.impose({ cutUp: true, cutDown: true }));
-      deps.note(`${sceneRig.rig.plan.name} is cut off`);
-      cutOffMs = null;
+      if (outageMs === null || isHealed || sceneRig === undefined) return;
+      undoAfter(outageMs, sceneRig.rig.link.impose({ cutUp: true, cutDown: true }));
+      deps.note(`${sceneRig.rig.plan.name} is disconnected`);
+      outageMs = null;
     },
     onCrash() {
       host.crash();
-      lasting(restartInMs, host.start);
+      undoAfter(restartInMs, host.start);
     },
   };
 }
 
-function strayReport(
+/** Sends a report of a rig about a job that its worker never had. */
+function sendStrayReport(
   deps: TroubleDeps,
   { rig: index, job, word }: Extract<Fault, { kind: 'stray report' }>,
 ): void {

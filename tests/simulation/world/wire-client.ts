@@ -17,7 +17,7 @@ interface ClientDeps {
 }
 
 /** Timeouts in ms, as in agent/connection/api-client.ts. */
-const patienceMs = 10_000;
+const callTimeoutMs = 10_000;
 const goodbyeMs = 2_000;
 
 /** Implements agent/connection/api-client.ts on a simulated network. */
@@ -26,7 +26,7 @@ export function createWireApi({ link, process, token, address }: ClientDeps): Ap
     row: C,
     path: string,
     body: unknown,
-    timeoutMs = patienceMs,
+    timeoutMs = callTimeoutMs,
   ): Promise<CallResult<C>> => {
     const request: WireRequest = {
       kind: 'worker',

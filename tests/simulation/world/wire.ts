@@ -31,7 +31,7 @@ export type WireAnswer =
 export interface ServerEnd {
   send(frame: unknown): void;
   end(): void;
-  /** Calls `run` when the server learns that the connection is gone, which may be much later. */
+  /** Calls `run` when the server learns that the connection is gone, possibly much later. */
   onClose(run: () => void): void;
 }
 
@@ -41,6 +41,6 @@ export interface Server {
   serve(request: WireRequest, link: string): Promise<WireAnswer>;
   /** Opens a stream. Returns the HTTP status. After 200, the server sends frames through `end`. */
   open(request: WireRequest, end: ServerEnd, link: string): number;
-  /** Calls `listener` when the process dies while the connection is open. The returned function cancels that. */
+  /** Calls `listener` when the process dies while the connection is open. The returned function removes the listener. */
   onReset(listener: () => void): () => void;
 }

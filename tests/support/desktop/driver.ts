@@ -30,8 +30,9 @@ export interface App {
   readonly page: Page;
   /** Electron itself; null with the stand-in. */
   readonly electron: ElectronApplication | null;
-  /** Returns the calls that the stand-in has recorded. Rejects with Electron. */
+  /** Returns the calls that the stand-in has recorded. Rejects when the driver is Electron. */
   readonly inspect: () => Promise<Inspection>;
+  /** Makes the stand-in execute an order, and returns the result. Rejects when the driver is Electron. */
   readonly order: (order: Order) => Promise<unknown>;
   /** Resolves with the exit code when the app has ended. */
   readonly exited: Promise<number | null>;

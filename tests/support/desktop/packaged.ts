@@ -43,7 +43,7 @@ export async function startPackaged(
   };
 }
 
-/** Resolves with the DevTools address, which the app prints on stderr. Rejects when the app exits before. */
+/** Resolves with the DevTools address, which the app prints on stderr. Rejects when the app exits without printing it. */
 function waitForDebugger(child: ChildProcess): Promise<string> {
   const { stderr } = child;
   if (stderr === null) throw new Error('the process has no pipe for stderr');

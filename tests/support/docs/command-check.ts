@@ -85,6 +85,7 @@ function findProblem(program: Command, words: readonly string[]): string | null 
 const findCommand = (command: Command, name: string): Command | undefined =>
   command.commands.find(candidate => candidate.name() === name || candidate.aliases().includes(name));
 
+/** Returns why the command would refuse these arguments; null when it would accept them. `isWhole`: no argument is omitted. */
 function findBadArguments(command: Command, args: readonly string[], isWhole: boolean): string | null {
   const known = command.registeredArguments;
   const [first] = args;
@@ -95,10 +96,11 @@ function findBadArguments(command: Command, args: readonly string[], isWhole: bo
   if (isWhole && args.length < needed) return `${known[args.length]?.name()} is missing`;
   if (args.length > known.length && known.at(-1)?.variadic !== true)
     return `${args[known.length]} is one argument too many`;
-  const bad = args.find((value, index) => known[index] !== undefined && !isChoice(known[index], value));
-  return bad === undefined ? null : `${bad} is not a possible value`;
+  const invalid = args.find((value, index) => known[index] !== undefined && !isChoice(known[index], value));
+  return invalid === undefined ? null : `${invalid} is not a possible value`;
 }
 
+/** Returns true if the value is one of the choices, a list of choices or a placeholder, or if any value is possible. */
 const isChoice = ({ argChoices }: Option | Argument, value: string): boolean =>
   argChoices === undefined ||
   isPlaceholder(value) ||

@@ -34,7 +34,7 @@ export async function runPage(blocks: readonly Block[], session: PageSession): P
   writeFileSync(script, scriptOf(blocks.filter(doesRun), outputs, session));
   const report = join(home, 'failed');
   const prelude = `set -eE -o pipefail; trap 'echo "$LINENO $BASH_COMMAND" >>"${report}"' ERR; source "${script}"`;
-  const isDone = await new Promise<boolean>(resolve => {
+  const hasSucceeded = await new Promise<boolean>(resolve => {
     const shell = execFile('bash', ['-c', prelude], { cwd: folder, env: { ...env } }, cause =>
       resolve(cause === null),
     );
@@ -43,7 +43,7 @@ export async function runPage(blocks: readonly Block[], session: PageSession): P
   const read = (name: string): string =>
     existsSync(join(outputs, name)) ? readFileSync(join(outputs, name), 'utf8') : '';
   const printed = (block: Block): string => read(`${block.line}.out`);
-  if (isDone) return { failure: null, printed };
+  if (hasSucceeded) return { failure: null, printed };
   const [lastCommand = ''] = existsSync(report) ? readFileSync(report, 'utf8').split('\n') : [];
   const [, line = '0', command = 'the shell ended'] = /^(\d+) (.*)$/.exec(lastCommand) ?? [];
   const last = blocks.findLast(block => doesRun(block) && block.line <= Number(line));

@@ -59,12 +59,14 @@ export function splitCommands(text: string): readonly (readonly string[])[] {
   return commands;
 }
 
+/** npm scripts that start `trainyard`, with the arguments that the script passes. */
 const scripts: Readonly<Record<string, readonly string[]>> = {
   trainyard: [],
   server: ['server'],
   worker: ['worker'],
   demo: ['demo'],
 };
+/** Matches words before the name of the program: variables, and words of the shell. */
 const prefixes = /^(?:\w+=.*|sudo|exec|time|then|do|else|if|until|while|!)$/s;
 const baseName = (word: string): string => word.slice(word.lastIndexOf('/') + 1);
 

@@ -128,6 +128,6 @@ async function listen(server: Server): Promise<number> {
     server.close();
   });
   const address = server.address();
-  if (address === null || typeof address === 'string') throw new Error('no port');
+  if (address === null || typeof address === 'string') throw new Error('the server has no TCP port');
   return address.port;
 }

@@ -10,6 +10,7 @@ import { parse as parseToml } from 'smol-toml';
 /** One training, in terms that all trainers share. */
 interface Training {
   readonly steps: number;
+  /** Number of steps between two checkpoints. */
   readonly every: number;
   /** Number of steps that earlier attempts have completed. */
   readonly done: number;
@@ -27,12 +28,13 @@ const write = (file: string, text: string): void => {
   mkdirSync(dirname(file), { recursive: true });
   writeFileSync(file, text);
 };
+/** Returns the content of a weights file, which contains only the step. */
 const weights = (step: number): string => JSON.stringify({ step });
 const stepIn = (file: string): number => (JSON.parse(readFileSync(file, 'utf8')) as { step: number }).step;
 const namesIn = (folder: string): readonly string[] => (existsSync(folder) ? readdirSync(folder) : []);
 /** Returns a setting of a config as text. Throws when the setting is not a string. */
 const text = (value: unknown): string => {
-  if (typeof value !== 'string') throw new TypeError(`not a text: ${JSON.stringify(value)}`);
+  if (typeof value !== 'string') throw new TypeError(`not a string: ${JSON.stringify(value)}`);
   return value;
 };
 const json = (file: string): Config => JSON.parse(readFileSync(file, 'utf8')) as Config;
@@ -87,7 +89,7 @@ function aiToolkit([path = '']: readonly string[]): Training {
     .toSorted()
     .at(-1);
   if (lastCheckpoint !== undefined && !existsSync(join(folder, 'optimizer.pt')))
-    throw new Error('the state of the optimizer is gone');
+    throw new Error('the state of the optimizer is missing');
   return {
     steps,
     every,
@@ -252,6 +254,7 @@ function lightning([path, output, resume]: ScriptArgs): Training {
 
 const scripts: Readonly<Record<string, (args: ScriptArgs) => Training>> = { transformers, lightning };
 
+/** Recognizes the trainer by Python's arguments, and reads its config. Throws for the arguments of other programs. */
 function trainingOf(args: readonly string[]): Training {
   const [first = '', second = '', ...rest] = args;
   if (first === '-m' && second === 'simpletuner.train') return simpletuner();
@@ -271,7 +274,7 @@ function trainingOf(args: readonly string[]): Training {
 
 /** Path of a file with a step number. The training waits at that step until a test removes the file. */
 const holdFile = process.env['STAND_IN_HOLD'] ?? '';
-const holdAt = (): number =>
+const holdStep = (): number =>
   existsSync(holdFile) ? Number(readFileSync(holdFile, 'utf8')) : Number.POSITIVE_INFINITY;
 
 const digestOf = (file: string): string => createHash('sha256').update(readFileSync(file)).digest('hex');
@@ -283,7 +286,7 @@ async function train({ steps, every, done, data, bar, checkpoint, finish }: Trai
   for (let step = done + 1; step <= steps; step += 1) {
     process.stderr.write(`\r${bar(step, (1 / step).toFixed(4))}`);
     if (step % every === 0 && step < steps) checkpoint(step);
-    while (step >= holdAt()) await new Promise(resolve => setTimeout(resolve, 50));
+    while (step >= holdStep()) await new Promise(resolve => setTimeout(resolve, 50));
   }
   process.stderr.write('\n');
   finish();

@@ -31,8 +31,8 @@
   let hasNavigation = false;
   const isComplete = (): boolean => exists('main h1') && !exists('[aria-busy=true]');
   /**
-   * Records when the navigation and the whole page have been painted. A part may start to load after the page was complete, so
-   * the last time counts.
+   * Records when the navigation and the whole page have been painted. A part of the page can start to load after the page was
+   * complete, so the last time counts.
    */
   const recordOpening = (): void => {
     if (!hasNavigation && exists('nav a')) {

@@ -92,15 +92,15 @@ interface Template {
   readonly click?: () => void;
   readonly submenu?: readonly Template[];
 }
-const shown = (template: readonly Template[]): readonly ShownItem[] =>
+const shownItems = (template: readonly Template[]): readonly ShownItem[] =>
   template.map(({ label, role = '', click, submenu = [] }) => ({
     label: label ?? role,
     click,
-    items: shown(submenu),
+    items: shownItems(submenu),
   }));
 
 export const Menu = {
-  buildFromTemplate: shown,
+  buildFromTemplate: shownItems,
   setApplicationMenu(menu: readonly ShownItem[]): void {
     recorded.menu = menu;
   },
