@@ -37,7 +37,7 @@ export const timeline = {
   'timeline.legend': 'Colors',
   'timeline.state.predicted': 'expected start',
   'timeline.legend.moved': 'requeued or lost',
-  'timeline.legend.rest': 'expected until its end',
+  'timeline.legend.rest': 'expected time left',
 } as const satisfies Readonly<Record<string, string>>;
 
 export type TimelineKey = keyof typeof timeline;

@@ -39,5 +39,5 @@ export const timeline: Readonly<Record<TimelineKey, string>> = {
   'timeline.legend': 'Colores',
   'timeline.state.predicted': 'inicio previsto',
   'timeline.legend.moved': 'devuelto a la cola o perdido',
-  'timeline.legend.rest': 'previsto hasta su fin',
+  'timeline.legend.rest': 'tiempo restante previsto',
 };

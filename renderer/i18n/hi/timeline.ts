@@ -36,5 +36,5 @@ export const timeline: Readonly<Record<TimelineKey, string>> = {
   'timeline.legend': 'रंग',
   'timeline.state.predicted': 'अनुमानित आरंभ',
   'timeline.legend.moved': 'फिर कतार में या खो गया',
-  'timeline.legend.rest': 'समाप्ति तक का अनुमान',
+  'timeline.legend.rest': 'अनुमानित शेष समय',
 };

@@ -37,5 +37,5 @@ export const timeline: Readonly<Record<TimelineKey, string>> = {
   'timeline.legend': '色',
   'timeline.state.predicted': '予想開始',
   'timeline.legend.moved': 'キューに戻し済みまたは喪失',
-  'timeline.legend.rest': '終了までの見込み',
+  'timeline.legend.rest': '残り時間の見込み',
 };

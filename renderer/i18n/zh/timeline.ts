@@ -37,5 +37,5 @@ export const timeline: Readonly<Record<TimelineKey, string>> = {
   'timeline.legend': '颜色',
   'timeline.state.predicted': '预计开始',
   'timeline.legend.moved': '已重新排队或失联',
-  'timeline.legend.rest': '预计到结束',
+  'timeline.legend.rest': '预计剩余时间',
 };

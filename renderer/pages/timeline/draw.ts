@@ -89,7 +89,7 @@ function drawGrid(
 function drawBar(
   context: CanvasRenderingContext2D,
   { scale, now, hovered }: Picture,
-  { bar, end, top }: PlacedBar,
+  { bar, end, top, freeUntil }: PlacedBar,
   paint: Paint,
 ): void {
   if (end < scale.from || bar.from > scale.to) return;
@@ -115,8 +115,13 @@ function drawBar(
     context.strokeStyle = paint.text;
     context.strokeRect(x, top, right - x, barHeight);
   }
-  context.fillStyle = isPredicted || bar.startedAt === null ? paint.text : paint.onColour;
-  drawText(context, bar, { left: x, right: isPredicted ? right : solidTo, top }, paint);
+  const solid = { left: x, right: solidTo, colour: bar.startedAt === null ? paint.text : paint.onColour };
+  const places: readonly TextPlace[] = [
+    ...(isPredicted ? [] : [solid]),
+    { left: isPredicted ? x : solidTo, right, colour: paint.text },
+    { left: right, right: timeToX(scale, Math.min(freeUntil, scale.to)), colour: paint.text },
+  ];
+  drawText(context, bar, places, top, paint);
 }
 
 function outline(context: CanvasRenderingContext2D, x: number, right: number, top: number): void {
@@ -129,25 +134,36 @@ function outline(context: CanvasRenderingContext2D, x: number, right: number, to
   context.setLineDash([]);
 }
 
-interface Box {
+/** A place for the name of a bar: its solid part, its outline, or the free space after it. In pixels. */
+interface TextPlace {
   readonly left: number;
   readonly right: number;
-  readonly top: number;
+  readonly colour: string;
 }
 
-/** Draws the sign and the name of a bar, as far as they fit into the bar. */
+/** Draws the sign and the name of a bar in the first place where both fit, or else as much as fits into the largest place. */
 function drawText(
   context: CanvasRenderingContext2D,
   { state, name }: Bar,
-  box: Box,
+  places: readonly TextPlace[],
+  top: number,
   { widthOf }: Paint,
 ): void {
-  // Start at the edge of the chart if the bar starts before the visible range, so that the text stays visible.
-  const left = Math.max(0, box.left) + textPadding;
-  const room = Math.min(box.right, context.canvas.clientWidth) - left - textPadding;
-  if (room < minTextWidth - 2 * textPadding) return;
-  const text = fittedText(looks[state].sign, name, room, letter => widthOf(context, letter));
-  context.fillText(text, left, box.top + barHeight / 2 + 0.5);
+  const width = (letter: string): number => widthOf(context, letter);
+  const { sign } = looks[state];
+  let best = { text: '', room: minTextWidth - 2 * textPadding, left: 0, colour: '' };
+  for (const place of places) {
+    // Start at the edge of the chart if the bar starts before the visible range, so that the text stays visible.
+    const left = Math.max(0, place.left) + textPadding;
+    const room = Math.min(place.right, context.canvas.clientWidth) - left - textPadding;
+    if (room < best.room) continue;
+    const text = fittedText(sign, name, room, width);
+    best = { text, room, left, colour: place.colour };
+    if (text.endsWith(name)) break;
+  }
+  if (best.text === '') return;
+  context.fillStyle = best.colour;
+  context.fillText(best.text, best.left, top + barHeight / 2 + 0.5);
 }
 
 /** Minimum number of letters of a name to show. */

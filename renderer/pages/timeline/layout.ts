@@ -13,6 +13,8 @@ export interface PlacedBar {
   readonly bar: Bar;
   /** The drawn end of the bar, in ms since 1970. */
   readonly end: number;
+  /** The start of the next bar beside this one, in ms since 1970; infinite for the last bar. */
+  readonly freeUntil: number;
   readonly row: number;
   readonly top: number;
 }
@@ -69,9 +71,10 @@ export function createLayout({ workers, bars, now, hasNamesAbove }: LayoutInput)
       ...worker,
       top,
       height,
-      bars: placed.map(({ bar, end, lane }) => ({
+      bars: placed.map(({ bar, end, lane, freeUntil }) => ({
         bar,
         end,
+        freeUntil,
         row,
         top: rowTop + start + lane * (barHeight + laneGap),
       })),
@@ -92,7 +95,20 @@ function intoLanes(bars: readonly Bar[], now: number) {
     ends[lane] = Math.max(end, bar.from);
     return { bar, end, lane };
   });
-  return { lanes: Math.max(1, ends.length), placed };
+  return { lanes: Math.max(1, ends.length), placed: withFreeUntil(placed) };
+}
+
+/** Adds to each bar the start of the next bar in its lane. The bars are sorted by their start. */
+function withFreeUntil<B extends { readonly bar: Bar; readonly lane: number }>(placed: readonly B[]) {
+  const nextStarts = new Map<number, number>();
+  return placed
+    .toReversed()
+    .map(each => {
+      const freeUntil = nextStarts.get(each.lane) ?? Number.POSITIVE_INFINITY;
+      nextStarts.set(each.lane, each.bar.from);
+      return { ...each, freeUntil };
+    })
+    .toReversed();
 }
 
 /** Connects each attempt of a job to the job's next attempt. */
