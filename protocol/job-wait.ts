@@ -10,7 +10,7 @@ export const JobWait = z
     params: z
       .record(z.string(), z.union([z.string(), z.number()]))
       .describe(
-        'Details by code. `paused`: `by` and `note`. `backoff`: `until`. `limit`: `running`, `max`, and `user` or `team`. `ahead`: `count`. `after`: `count`, the number of awaited parents, and of one of them `job_id`, `name`, `state` and, where known, `left_s`, the seconds until it ends. If that parent ended without the wanted files: `files` (`uploading` or `missing`), `detail`, and `input` and `file` of the missing input. `busy`: `worker_id` and `worker` (its name), if only one worker meets the requirements. `gathering`: `free` and `wanted`. `requested`: `pool`, `state`, and, where known, `engine_id`, `reason` and `until`.',
+        'Details by code. `paused`: `by` and `note`. `backoff`: `until`. `limit`: `running`, `max`, and `user` or `team`. `ahead`: `count`. `after`: `count`, the number of awaited parents, and of one of them `job_id`, `name`, `state` and, where known, `left_s`, the seconds until it ends. If that parent ended without the wanted files: `files` (`uploading` or `missing`), `detail`, and `input` and `file` of the missing input. `busy`: `worker_id`, if only one worker meets the requirements. `gathering`: `free` and `wanted`. `requested`: `pool`, `state`, and, where known, `engine_id`, `reason` and `until`.',
       ),
     workers: z
       .array(

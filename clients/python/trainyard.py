@@ -793,8 +793,9 @@ class JobWait(TypedDict, total=False):
     # `user` or `team`. `ahead`: `count`. `after`: `count`, the number of awaited parents, and of
     # one of them `job_id`, `name`, `state` and, where known, `left_s`, the seconds until it ends.
     # If that parent ended without the wanted files: `files` (`uploading` or `missing`), `detail`,
-    # and `input` and `file` of the missing input. `gathering`: `free` and `wanted`. `requested`:
-    # `pool`, `state`, and, where known, `engine_id`, `reason` and `until`.
+    # and `input` and `file` of the missing input. `busy`: `worker_id`, if only one worker meets the
+    # requirements. `gathering`: `free` and `wanted`. `requested`: `pool`, `state`, and, where
+    # known, `engine_id`, `reason` and `until`.
     params: Dict[str, Union[str, float]]
     # With `busy`: the workers that meet the requirements, grouped by the first check that they
     # fail.

@@ -199,7 +199,7 @@ export function waitForWorkers(judged: readonly Judged[]): JobWait {
   if (codes.length === 0 || isUnmet) return plainWait('unmet');
   const workers = [...Map.groupBy(codes, code => code)].map(([code, all]) => ({ code, count: all.length }));
   const [only, ...others] = takers;
-  const params: JobWait['params'] =
-    only === undefined || others.length > 0 ? {} : { worker_id: only.id, worker: only.name };
+  // Only the id: users who may not list workers do not learn the name.
+  const params: JobWait['params'] = only === undefined || others.length > 0 ? {} : { worker_id: only.id };
   return { code: 'busy', params, workers };
 }

@@ -1,7 +1,7 @@
 import type { ReactNode } from 'react';
 import { Link } from 'wouter';
 import { shownName } from '../../../protocol/job-about.ts';
-import { JobId, WorkerId } from '../../../protocol/ids.ts';
+import { JobId } from '../../../protocol/ids.ts';
 import { type Hold, isFinal, isWaiting, type JobView } from '../../../protocol/job.ts';
 import { queueApi } from '../../../protocol/queue-api.ts';
 import { useFleet, useMay } from '../../app/context.ts';
@@ -20,7 +20,7 @@ import { shownState } from './list/filter.ts';
 import { useJobActions } from './job-actions.tsx';
 import { BestChip } from './best-chip.tsx';
 import { JobChips } from './job-chips.tsx';
-import { waitText, withTimeLeft } from './wait-text.ts';
+import { findOnlyWorker, waitText, withTimeLeft } from './wait-text.ts';
 import { BestLoss } from './best-loss.tsx';
 import { Loss } from './loss.tsx';
 
@@ -80,7 +80,8 @@ export function WhyWaiting({ job }: JobProps) {
   const t = useT();
   const pausedBy = useFleet(({ fleet }) => fleet.queue?.paused?.by ?? null);
   const awaited = useFleet(({ fleet }) => findAwaited(job, fleet));
-  const text = waitReason(job, pausedBy, awaited, t);
+  const worker = useFleet(({ fleet }) => findOnlyWorker(job.wait, fleet)?.name);
+  const text = waitReason(job, { pausedBy, awaited, worker }, t);
   return (
     <span className="clamped over-3 muted" title={job.reason ?? text}>
       {text}
@@ -89,25 +90,27 @@ export function WhyWaiting({ job }: JobProps) {
 }
 
 /** Returns the job that a pending job waits for: its parent, or the current job of the only worker that fits. */
-function findAwaited({ wait }: JobView, { jobs, workers }: Fleet): JobView | undefined {
-  const { job_id: parent, worker_id: only } = wait?.params ?? {};
-  const worker = WorkerId.safeParse(only).data;
-  const id = worker === undefined ? JobId.safeParse(parent).data : workers.get(worker)?.current_job_id;
-  return id ? jobs.get(id) : undefined;
+function findAwaited({ wait }: JobView, fleet: Fleet): JobView | undefined {
+  const worker = findOnlyWorker(wait, fleet);
+  const id = worker === undefined ? JobId.safeParse(wait?.params['job_id']).data : worker.current_job_id;
+  return id ? fleet.jobs.get(id) : undefined;
+}
+
+interface WaitFacts {
+  /** The user who paused the queue; null while it is not paused. */
+  readonly pausedBy: string | null;
+  readonly awaited: JobView | undefined;
+  /** The name of the only worker that fits. */
+  readonly worker: string | undefined;
 }
 
 /** Prefers these reasons in order: a missing approval, a parent job, a paused queue, and the server's reason for the job. */
-function waitReason(
-  job: JobView,
-  pausedBy: string | null,
-  awaited: JobView | undefined,
-  t: Translator,
-): string {
+function waitReason(job: JobView, { pausedBy, awaited, worker }: WaitFacts, t: Translator): string {
   if (shownState(job) === 'blocked') return t('jobs.why.approval');
   if (job.wait?.code !== 'after' && pausedBy !== null) return t('jobs.why.paused', { by: pausedBy });
   const wait = job.wait && { ...job.wait, params: withTimeLeft(job.wait.params, awaited) };
   // A server of another version may report a reason without a text here, so fall back to its own words.
-  return (wait && waitText(wait, t, job)) ?? job.reason ?? '';
+  return (wait && waitText(wait, t, { needs: job, worker })) ?? job.reason ?? '';
 }
 
 /** Returns the text for a failed job. `shorten` selects the part of the error to show where space is limited. */

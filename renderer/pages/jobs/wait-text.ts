@@ -1,6 +1,9 @@
+import { WorkerId } from '../../../protocol/ids.ts';
 import type { JobView } from '../../../protocol/job.ts';
 import type { JobWait } from '../../../protocol/job-wait.ts';
+import type { WorkerView } from '../../../protocol/worker.ts';
 import type { MessageKey, Translator } from '../../i18n/index.ts';
+import type { Fleet } from '../../state/fleet.ts';
 import { clock, duration, roundEstimate } from './figures.ts';
 import { type Needs, needsText } from './needs-text.ts';
 
@@ -32,14 +35,19 @@ const workerStates: Readonly<Record<string, MessageKey>> = {
   offline: 'state.offline',
 };
 
-/**
- * Returns the translated reason why a job is pending; null for a reason that only newer servers report. `needs` are the
- * requirements of the job, or null if the caller does not know them.
- */
+/** Facts about a wait that only the page knows. */
+interface WaitContext {
+  /** The requirements of the job. */
+  readonly needs?: Needs;
+  /** The name of the only worker that meets the requirements. */
+  readonly worker?: string | undefined;
+}
+
+/** Returns the translated reason why a job is pending; null for a reason that only newer servers report. */
 export function waitText(
   { code, params, workers }: JobWait,
   t: Translator,
-  needs: Needs | null = null,
+  { needs, worker }: WaitContext = {},
 ): string | null {
   switch (code) {
     case 'approval':
@@ -58,9 +66,9 @@ export function waitText(
     case 'after':
       return afterText(params, t);
     case 'busy':
-      return workerText(params, workers, t) ?? busyText(workers, t);
+      return workerText({ worker, left: params['left_s'] }, workers, t) ?? busyText(workers, t);
     case 'unmet': {
-      const list = needs === null ? '' : needsText(needs, t);
+      const list = needs === undefined ? '' : needsText(needs, t);
       return list === '' ? t('jobs.wait.unmet') : t('jobs.wait.unmetNeeds', { needs: list });
     }
     case 'gathering':
@@ -122,9 +130,9 @@ function withState(name: Param, key: MessageKey | undefined, left: Param | undef
   return t('jobs.wait.parentLeft', { name, state: t(key), left: time });
 }
 
-/** Names the only worker that meets the requirements, with the remaining time of its job. Null if several workers do. */
+/** Names the only worker that meets the requirements, with the remaining time of its job. Null if there are several. */
 function workerText(
-  { worker, left_s: left }: JobWait['params'],
+  { worker, left }: { readonly worker: string | undefined; readonly left: Param | undefined },
   [reason]: JobWait['workers'],
   t: Translator,
 ): string | null {
@@ -158,4 +166,13 @@ function busyText(workers: JobWait['workers'], t: Translator): string | null {
   }
   const list = [...counts].map(([key, count]) => t(key, { count })).join(', ');
   return t('jobs.wait.busy', { list });
+}
+
+/** Returns the only worker that meets the requirements of a job; undefined if there are several, or if it is unknown. */
+export function findOnlyWorker(
+  wait: JobWait | null,
+  { workers }: Pick<Fleet, 'workers'>,
+): WorkerView | undefined {
+  const id = WorkerId.safeParse(wait?.params['worker_id']).data;
+  return id === undefined ? undefined : workers.get(id);
 }

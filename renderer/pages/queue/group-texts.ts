@@ -18,15 +18,18 @@ const minute = 60;
 const roughly = (seconds: number): number =>
   seconds < 2 * minute ? seconds : Math.round(seconds / minute) * minute;
 
-/** States that all matching workers are busy, and when one becomes free. Null if some are unavailable for other reasons. */
+/**
+ * States that all matching workers are busy, and when one becomes free. Null if some are unavailable for other reasons.
+ * `worker`: the name of the only matching worker.
+ */
 export function freeText(
   { wait, workers, next_free_s: nextFree }: WaitGroup,
+  worker: string | undefined,
   t: QueueTranslator,
 ): string | null {
   const isBusy =
     wait.code === 'busy' && wait.workers.every(({ code }) => code === 'busy' || code === 'settling');
   if (!isBusy || workers === null || workers === 0) return null;
-  const { worker } = wait.params;
   const busy =
     worker === undefined
       ? t('queue.group.allBusy', { count: workers })

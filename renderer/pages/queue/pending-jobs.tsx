@@ -120,7 +120,7 @@ const lineColumns = (t: Translator): readonly Column<QueueRow>[] => [
     id: 'why',
     title: t('queue.column.why'),
     width: 'minmax(220px, 2fr)',
-    phoneWidth: '150px',
+    phoneWidth: '156px',
     cell: ({ job }) => <WhyWaiting job={job} />,
   },
   {

@@ -8,8 +8,8 @@ import { useQueueT } from './texts.ts';
 const lists = perLanguage(language => new Intl.ListFormat(language, { type: 'unit' }));
 
 /**
- * Shows the number of running jobs of each team with pending jobs, because it decides which team is next. Renders nothing
- * without fair share or teams.
+ * Shows the number of running jobs of each team with pending jobs, because this number decides which team is next. Renders
+ * nothing without fair share or teams.
  */
 export function TeamTurns({ queue }: { readonly queue: QueueView }) {
   const t = useQueueT();

@@ -1,6 +1,6 @@
 import { type RefObject, useEffect, useRef } from 'react';
 
-/** Distance in pixels from an edge of the table within which a drag scrolls it. */
+/** A drag scrolls the table within this distance from its upper or lower edge, in pixels. */
 const edge = 40;
 /** Scroll speeds in pixels per millisecond: at the edge of the table, and the maximum outside the table. */
 const speed = 1;

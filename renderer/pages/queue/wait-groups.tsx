@@ -10,7 +10,7 @@ import { Allowed } from '../../app/guarded.tsx';
 import { useEventReads } from '../../app/use-event-reads.ts';
 import { Button } from '../../ui/button.tsx';
 import { Icon } from '../../ui/icon.tsx';
-import { waitText } from '../jobs/wait-text.ts';
+import { findOnlyWorker, waitText } from '../jobs/wait-text.ts';
 import { freeText, groupTitle } from './group-texts.ts';
 import type { Order } from './order.ts';
 import { useQueueT } from './texts.ts';
@@ -82,7 +82,8 @@ function Group({ group, places }: GroupProps) {
   const jobs = useFleet(({ fleet }) => fleet.jobs);
   const { wait, reason, job_ids: ids, count } = group;
   const shown = isOpen ? ids.slice(0, limit) : [];
-  const free = freeText(group, t);
+  const worker = useFleet(({ fleet }) => findOnlyWorker(wait, fleet)?.name);
+  const free = freeText(group, worker, t);
   return (
     <li>
       <div className="wait-head">
@@ -97,7 +98,7 @@ function Group({ group, places }: GroupProps) {
           <strong>{groupTitle(group, t)}</strong>
         </button>
         <LimitMeter group={group} />
-        <span className="muted">{free ?? waitText(wait, t) ?? reason}</span>
+        <span className="muted">{free ?? waitText(wait, t, { worker }) ?? reason}</span>
         {wait.code === 'limit' && (
           <Allowed call={queueApi.limit}>
             <a href="#queue-limits" onClick={focusLimits}>

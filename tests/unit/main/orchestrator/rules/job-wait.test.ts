@@ -88,10 +88,10 @@ describe('waitForWorkers', () => {
     });
   });
 
-  test('names the worker when only one meets the requirements', () => {
+  test('returns the id of the worker when only one meets the requirements', () => {
     expect(waitForWorkers([makeJudged([{ code: 'settling' }]), makeJudged([], missingGpus)])).toEqual({
       code: 'busy',
-      params: { worker_id: 'w', worker: 'rig' },
+      params: { worker_id: 'w' },
       workers: [{ code: 'settling', count: 1 }],
     });
   });

@@ -63,26 +63,22 @@ test.each<[JobWait, string]>([
     ]),
     'Waiting for a matching worker: 4 busy, 2 offline',
   ],
-  [
-    wait('busy', { worker_id: 'w', worker: 'rig-1', left_s: 4_980 }, [{ code: 'busy', count: 1 }]),
-    'Waits for rig-1 (busy, 1h 23m left)',
-  ],
-  [
-    wait('busy', { worker_id: 'w', worker: 'rig-1' }, [{ code: 'draining', count: 1 }]),
-    'Waits for rig-1 (draining)',
-  ],
-  [
-    wait('busy', { worker_id: 'w', worker: 'rig-1' }, [{ code: 'local_limit', count: 1 }]),
-    'Waiting for a matching worker: 1 blocked by a limit',
-  ],
 ])('translates the wait %j', (jobWait, text) => {
   expect(waitText(jobWait, en)).toBe(text);
+});
+
+test.each<[string, JobWait['params'], string]>([
+  ['busy', { left_s: 4_980 }, 'Waits for rig-1 (busy, 1h 23m left)'],
+  ['draining', {}, 'Waits for rig-1 (draining)'],
+  ['local_limit', {}, 'Waiting for a matching worker: 1 blocked by a limit'],
+])('names the only worker that fits, if it fails the check %s', (code, params, text) => {
+  expect(waitText(wait('busy', params, [{ code, count: 1 }]), en, { worker: 'rig-1' })).toBe(text);
 });
 
 test('names the requirements that no worker meets', () => {
   const needs = { num_nodes: 1, gpu_vram_gb: 0, accelerator: null, worker_labels: {}, target: 'worker' };
   const textFor = (changed: object): string | null =>
-    waitText(wait('unmet'), en, { ...needs, gpu_count: 0, ...changed });
+    waitText(wait('unmet'), en, { needs: { ...needs, gpu_count: 0, ...changed } });
   expect(textFor({ gpu_count: 8, gpu_vram_gb: 180, worker_labels: { gpu_type: 'b200*' } })).toBe(
     'No worker meets the requirements: 8 GPUs, 180 GB per GPU, gpu_type=b200*',
   );
