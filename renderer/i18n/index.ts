@@ -100,7 +100,7 @@ export function compileTexts<K extends string>(messages: Readonly<Record<K, stri
   return { add, translate: (key: K, values?: Values): string => texts._(key, { ...values }) };
 }
 
-/** Caches compiled messages. Without it, a table would compile the same messages hundreds of times a second. */
+/** Caches compiled messages. Without the cache, a table would compile the same messages hundreds of times a second. */
 function cachePerMessage<R>(compile: (message: string) => R): (message: string) => R {
   const compiled = new Map<string, R>();
   return message => {

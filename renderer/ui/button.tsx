@@ -21,7 +21,7 @@ interface CopyProps {
 
 const copiedForMs = 2_000;
 
-/** A button that copies a text and then confirms it for a moment. */
+/** A button that copies a text and then confirms the copy for a moment. */
 export function Copy({ text, label, onFailed }: CopyProps) {
   const t = useT();
   const [isCopied, setCopied] = useState(false);

@@ -10,7 +10,7 @@ interface DialogProps {
   readonly children: ReactNode;
   /** True when a click outside must not close the dialog, because its content would be lost. */
   readonly staysOpen?: boolean;
-  /** `wide` uses the available width of the window, `full` all of the window. */
+  /** `wide` uses the available width of the window, `full` the whole window. */
   readonly size?: 'usual' | 'wide' | 'full';
 }
 
@@ -108,7 +108,7 @@ interface DialogFormProps {
   readonly isReady?: boolean;
 }
 
-/** A form in a dialog: its fields, the error message, and two buttons. Repeated clicks submit it only once. */
+/** A form in a dialog: its fields, the error message, and two buttons. Repeated clicks submit the form only once. */
 export function DialogForm({ act, send, onClose, children, isReady = true }: DialogFormProps) {
   const t = useT();
   const [trouble, setTrouble] = useState<string | null>(null);

@@ -8,9 +8,9 @@ const OpenerContext = createContext<Element | null>(null);
 export const OpenerProvider = OpenerContext.Provider;
 
 /**
- * Returns a close handler for overlays. It returns the focus to the element that had it before, or to the page when
- * that element is gone. Without this handler, an overlay that no button opened would lose the focus. A menu returns the
- * focus before its action runs.
+ * Returns a close handler for overlays. The handler returns the focus to the element that had the focus before, or to
+ * the page when that element is gone. Without this handler, an overlay that no button opened would lose the focus. A
+ * menu returns the focus before its action runs.
  */
 export function useReturnedFocus(): (event: Event) => void {
   const opener = useContext(OpenerContext);

@@ -59,6 +59,7 @@ export function FilterChips<K extends string>({ label, chips, chosen, onToggle }
           key={id}
           type="button"
           className="chip chip-button"
+          data-count={count}
           aria-pressed={chosen.has(id)}
           onClick={() => onToggle(id)}
         >

@@ -22,7 +22,7 @@ interface MenuProps {
 type Opened = 'by pointer' | 'by key';
 
 /**
- * A button with a menu; renders nothing without items. Until it is opened, only the button is in the page, because
+ * A button with a menu; renders nothing without items. Until the menu is opened, only the button is in the page, because
  * every row of a table has a menu.
  */
 export function Menu({ label, items }: MenuProps) {
@@ -86,7 +86,7 @@ function OpenMenu({ label, items, button, opened, onClose }: OpenMenuProps) {
     chosen.current?.();
     chosen.current = null;
   };
-  /** Focuses the first item. Radix focuses it only when Radix itself handled the key press. */
+  /** Focuses the first item. Radix (the menu library) focuses this item only when Radix itself handled the key press. */
   const enter = ({ target, currentTarget }: FocusEvent<HTMLElement>): void => {
     if (target !== currentTarget || wasEntered.current) return;
     wasEntered.current = true;

@@ -41,8 +41,8 @@ export interface CellScheduler {
 }
 
 /**
- * Rendering the cells of a row takes about a millisecond. A slow turn of the mouse wheel brings about this many rows
- * into view.
+ * Number of rows whose cells are rendered per frame. The cells of one row take about a millisecond. A slow turn of the
+ * mouse wheel brings about this many rows into view.
  */
 const rowsPerFrame = 6;
 

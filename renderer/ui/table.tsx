@@ -76,8 +76,8 @@ const openRow = {
 };
 
 /**
- * A table that renders only the visible rows. While the pointer is over it, rows are updated in place and keep their
- * positions, so that no row moves away from the pointer.
+ * A table that renders only the visible rows. While the pointer is over the table, rows are updated in place and keep
+ * their positions, so that no row moves away from the pointer.
  */
 export function Table<R>(props: TableProps<R>) {
   const { label, columns, rows, idOf, nameOf, onOpen, empty, details, isBusy = false } = props;

@@ -163,7 +163,16 @@ test('says on the page of a job what has changed in its config since the previou
   const configs = [
     config,
     config,
-    { ...config, model: { rank: 16 }, learning_rate: 0.0003, optimizer: 'prodigy', seed: 7, resolution: 768 },
+    {
+      ...config,
+      model: { rank: 16 },
+      learning_rate: 0.0003,
+      optimizer: 'prodigy',
+      seed: 7,
+      resolution: 768,
+      epochs: 4,
+      batch_size: 2,
+    },
   ];
   const ids: string[] = [];
   for (const each of configs) {
@@ -174,13 +183,16 @@ test('says on the page of a job what has changed in its config since the previou
   await expect(page.getByText('Same config as the previous run')).toBeVisible();
   await page.goto(`${orchestrator.url}/jobs/${ids[2]}`);
   const changes = page.locator('.job-changes');
-  await expect(changes).toContainText('Changed since the previous run:');
+  await expect(changes).toContainText('Changed since the previous run');
   await expect(changes.getByRole('listitem')).toHaveText([
     'rank: 8 → 16',
     'learning_rate: 0.0001 → 0.0003',
     'optimizer: not set → prodigy',
     'seed: not set → 7',
+    'resolution: not set → 768',
+    'epochs: not set → 4',
   ]);
-  await expect(changes).toContainText('and 1 more difference');
+  await expect(changes.getByRole('link').first()).toHaveAttribute('href', `/jobs/${ids[1]}`);
+  await expect(changes.getByRole('link', { name: 'and 1 more difference' })).toBeVisible();
   await expectShownWell(page, 'job-changes');
 });

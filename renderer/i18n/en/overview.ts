@@ -25,7 +25,7 @@ export const overview = {
   'overview.silentJob': '{worker} stopped sending heartbeats, but may still be training {job}',
   'overview.unsatisfiable':
     '{more, plural, =0 {No worker can run {job}} one {No worker can run {job} and # similar job} other {No worker can run {job} and # similar jobs}}',
-  'overview.wantsApproval': '{job} by {user} needs approval',
+  'overview.wantsApproval': '{job}, submitted by {user}, needs approval',
   'overview.quarantined': '{worker} is quarantined: it accepts no jobs',
   'overview.gpuTrouble': '{worker}: {what}',
   'overview.duplicate': 'Another machine tried to join as {worker}',

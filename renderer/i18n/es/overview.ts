@@ -27,7 +27,7 @@ export const overview: Readonly<Record<keyof typeof source, string>> = {
   'overview.silentJob': '{worker} no envía latidos, y quizá siga entrenando {job}',
   'overview.unsatisfiable':
     '{more, plural, =0 {Ningún worker puede ejecutar {job}} one {Ningún worker puede ejecutar {job} ni # trabajo similar} other {Ningún worker puede ejecutar {job} ni # trabajos similares}}',
-  'overview.wantsApproval': '{job} de {user} necesita aprobación',
+  'overview.wantsApproval': '{job}, enviado por {user}, necesita aprobación',
   'overview.quarantined': '{worker} está en cuarentena: no acepta trabajos',
   'overview.gpuTrouble': '{worker}: {what}',
   'overview.duplicate': 'Otra máquina ha intentado unirse como {worker}',

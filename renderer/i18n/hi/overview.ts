@@ -26,7 +26,7 @@ export const overview: Readonly<Record<keyof typeof source, string>> = {
   'overview.silentJob': '{worker} से हार्टबीट नहीं आ रही, और शायद अब भी {job} को ट्रेन कर रहा है',
   'overview.unsatisfiable':
     '{more, plural, =0 {कोई भी वर्कर {job} को नहीं ले सकता} one {कोई भी वर्कर {job} और उस जैसे # अन्य जॉब को नहीं ले सकता} other {कोई भी वर्कर {job} और उस जैसे # अन्य जॉब को नहीं ले सकता}}',
-  'overview.wantsApproval': '{user} के {job} को स्वीकृति चाहिए',
+  'overview.wantsApproval': '{user} के भेजे जॉब {job} को स्वीकृति चाहिए',
   'overview.quarantined': '{worker} क्वारंटीन में है: नए जॉब नहीं लेता',
   'overview.gpuTrouble': '{worker}: {what}',
   'overview.duplicate': 'किसी और मशीन ने {worker} के नाम से जुड़ने की कोशिश की है',

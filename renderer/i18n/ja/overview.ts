@@ -26,7 +26,7 @@ export const overview: Readonly<Record<keyof typeof source, string>> = {
   'overview.silentJob': '{worker} からハートビートがありません。{job} の学習が続いている可能性があります',
   'overview.unsatisfiable':
     '{more, plural, =0 {{job} を実行できるワーカーがありません} other {{job} と、同種のほか # 件を実行できるワーカーがありません}}',
-  'overview.wantsApproval': '{user} の {job} は承認が必要です',
+  'overview.wantsApproval': '{user} が送信した {job} は承認が必要です',
   'overview.quarantined': '{worker} は隔離中です: ジョブを受け付けません',
   'overview.gpuTrouble': '{worker}: {what}',
   'overview.duplicate': '別のマシンが {worker} として参加しようとしました',

@@ -26,7 +26,7 @@ export const overview: Readonly<Record<keyof typeof source, string>> = {
   'overview.silentJob': '{worker} 没有心跳，可能仍在训练 {job}',
   'overview.unsatisfiable':
     '{more, plural, =0 {没有工作节点能够执行 {job}} other {没有工作节点能够执行 {job} 以及另外 # 个同类任务}}',
-  'overview.wantsApproval': '{user} 的 {job} 需要批准',
+  'overview.wantsApproval': '{user} 提交的 {job} 需要批准',
   'overview.quarantined': '{worker} 已隔离：不接受任务',
   'overview.gpuTrouble': '{worker}：{what}',
   'overview.duplicate': '另一台机器曾试图以 {worker} 的身份加入',

@@ -41,7 +41,7 @@ export function useColumns(): readonly Column<WorkerView>[] {
         id: 'job',
         title: t('workers.column.job'),
         width: 'minmax(120px, 1.6fr)',
-        phoneWidth: '116px',
+        phoneWidth: '121px',
         cell: worker => <JobCell worker={worker} showsFree />,
         sortBy: worker => worker.current_job_id ?? '',
       },

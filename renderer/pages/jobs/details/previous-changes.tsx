@@ -1,9 +1,11 @@
 import { useEffect, useState } from 'react';
+import { Link } from 'wouter';
 import type { Client } from '../../../../protocol/client.ts';
 import type { JobId } from '../../../../protocol/ids.ts';
 import type { JobView } from '../../../../protocol/job.ts';
 import { queueApi } from '../../../../protocol/queue-api.ts';
-import { usePanel } from '../../../app/context.ts';
+import { useFleet, usePanel } from '../../../app/context.ts';
+import { Time } from '../../../ui/time.tsx';
 import { useRunT } from '../../compare/texts.tsx';
 
 interface Changes {
@@ -18,7 +20,7 @@ interface Changes {
 }
 
 /** Maximum number of changes to show; the rest is only counted. A request can name up to 8 keys. */
-const maxShown = 4;
+const maxShown = 6;
 
 /** Compares the config of the job `after` with the config of the earlier job `before`. Returns null if the reads fail. */
 async function readChanges(
@@ -53,6 +55,7 @@ interface PreviousChangesProps {
 export function PreviousChanges({ job: { id }, previous }: PreviousChangesProps) {
   const t = useRunT();
   const { client } = usePanel();
+  const queuedAt = useFleet(({ fleet }) => fleet.jobs.get(previous)?.queued_at);
   const [changes, setChanges] = useState<Changes | null>(null);
   useEffect(() => {
     const controller = new AbortController();
@@ -68,6 +71,7 @@ export function PreviousChanges({ job: { id }, previous }: PreviousChangesProps)
   return (
     <div className="job-changes">
       <span className="muted">{t('runs.changed')}</span>
+      <Link href={`/jobs/${previous}`}>{queuedAt === undefined ? previous : <Time at={queuedAt} />}</Link>
       <ul className="chips">
         {shown.map(({ key, before = absent, after = absent }) => (
           <li key={key} className="job-change" title={key}>
@@ -76,7 +80,9 @@ export function PreviousChanges({ job: { id }, previous }: PreviousChangesProps)
         ))}
       </ul>
       {count > shown.length && (
-        <span className="muted">{t('jobs.diff.more', { count: count - shown.length })}</span>
+        <Link href={`/compare?jobs=${previous},${id}`}>
+          {t('jobs.diff.more', { count: count - shown.length })}
+        </Link>
       )}
     </div>
   );

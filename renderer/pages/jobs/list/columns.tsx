@@ -91,7 +91,7 @@ const plainColumns = (t: Translator): readonly Column<JobView>[] => [
     id: 'progress',
     title: t('jobs.column.progress'),
     width: 'minmax(206px, 1.7fr)',
-    phoneWidth: '160px',
+    phoneWidth: '163px',
     cell: job => <cells.ProgressCell job={job} />,
     sortBy: sortValues.progress,
   },
