@@ -21,7 +21,7 @@ export const systemClock: Clock = {
 
 /**
  * Returns the ms since this machine started, on a clock that all its processes share and that cannot be set. On Linux,
- * the clock continues during sleep (CLOCK_BOOTTIME), because the time of other machines also passes.
+ * the clock continues while the machine sleeps (CLOCK_BOOTTIME), because time also passes on the other machines.
  */
 export function machineUptime(): number {
   try {

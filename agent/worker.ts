@@ -89,7 +89,7 @@ const exitCodes = { unusable: 1, usage: 2, locked: 73 } as const;
  */
 const limitYoungGeneration = (): void => setFlagsFromString('--semi-space-growth-factor=1');
 
-/** Frees 3 MiB of garbage from the start, which an idle worker would keep. Only the executable has `gc`. */
+/** Frees 3 MiB of garbage that the start produced and that an idle worker would keep. Only the executable has `gc`. */
 function clearAfterStart(): void {
   globalThis.gc?.({ type: 'major', execution: 'sync', flavor: 'last-resort' });
 }

@@ -22,7 +22,7 @@ const stampOf = ({ size, mtimeNs, ctimeNs, ino }: BigIntStats): string =>
 /** The cache file has a line per file: SHA-256, stamp, path. The path is last, because it may contain spaces. */
 const lineForm = /^([0-9a-f]{64}) (\d+ \d+ \d+ \d+) (.+)$/;
 
-/** Opens the cache for the files below `root`, which is a file in `folder`. A missing or damaged cache counts as empty. */
+/** Opens the cache for the files below `root`. The cache is a file in `folder`; if missing or damaged, it counts as empty. */
 export async function openHashCache(folder: string, root: string, nowMs: () => number): Promise<HashCache> {
   const file = join(folder, `${createHash('sha256').update(root).digest('hex').slice(0, 32)}.index`);
   const stored = new Map<string, { readonly stamp: string; readonly sha256: string }>();

@@ -3,7 +3,7 @@ import { z } from 'zod';
 const severities = ['info', 'low', 'moderate', 'high', 'critical'] as const;
 const severe: ReadonlySet<string> = new Set(['high', 'critical']);
 
-/** The parts of the output of `npm audit --json` (report version 2) that are used here. */
+/** The fields of `npm audit --json` (report version 2) that this module reads. */
 const Report = z.object({
   auditReportVersion: z.literal(2),
   vulnerabilities: z.record(
@@ -13,6 +13,7 @@ const Report = z.object({
 });
 
 export type Judgement =
+  /** `minor` is the number of packages with a vulnerability of lower severity. */
   | { readonly kind: 'clean'; readonly minor: number }
   /** Packages with a known vulnerability of high or critical severity. */
   | { readonly kind: 'vulnerable'; readonly packages: readonly string[] }

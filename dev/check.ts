@@ -1,6 +1,6 @@
 /**
- * `npm run check` without the tests. Runs the checks in two parallel sequences, because most checks use one core. Prints
- * the output of each check when it has ended. Runs the other checks even if one fails.
+ * Runs the checks of `npm run check`, except for the tests. Uses two parallel sequences, because most checks use one core.
+ * Prints the output of each check when that check has ended. Runs the other checks even if one fails.
  */
 import { spawn } from 'node:child_process';
 

@@ -22,8 +22,8 @@ interface Reason {
 }
 
 /**
- * Runs a server, the panel with hot reload and a demo fleet until the signal fires or one of them ends. Then stops all in reverse
- * order, so that the demo's workers can still sign off from the server. Resolves with the exit code.
+ * Runs a server, the panel with hot reload and a demo fleet until the signal fires or a program ends. Then stops the programs in
+ * reverse order, so that the demo's workers can still sign off from the server. Resolves with the exit code.
  */
 export async function develop(options: DevOptions, context: StartContext): Promise<number> {
   const { outputOf, stopSignal } = context;

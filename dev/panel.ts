@@ -58,8 +58,8 @@ const defaultPort = 5173;
 
 /**
  * Serves the panel's sources with Vite, and forwards other requests to the server, so that both have one origin as in
- * production. Vite's root is the whole checkout: with `renderer/` as the root, `/api` could be panel modules or server requests.
- * Vite serves only source files.
+ * production. Vite's root is the whole checkout: with `renderer/` as the root, `/api` would be ambiguous, because
+ * panel modules and server calls have such paths. Vite serves only source files.
  */
 export async function startPanel({ root, port, server, log }: PanelDeps): Promise<DevPanel> {
   const http = createHttpServer();

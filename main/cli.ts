@@ -1,6 +1,6 @@
 import { oldNodeMessage } from '../protocol/node-version.ts';
 
-// Load the rest only on a supported Node, because an older one crashes while loading it.
+// Load the program only on a supported Node, because an older Node crashes while loading the program.
 const message = oldNodeMessage(process.versions.node, process.execPath);
 if (message === null) await import('./cli/main.ts');
 else {

@@ -229,7 +229,7 @@ const AuditQuery = z.object({
 });
 export type AuditQuery = z.output<typeof AuditQuery>;
 
-/** Page of the matching entries. */
+/** Query parameters that select a page of the matching entries. */
 const AuditPage = {
   limit: z.coerce.number().int().min(1).max(500).default(50).describe('Maximum number of entries on a page.'),
   offset: z.coerce.number().int().min(0).max(1e9).default(0).describe('Number of entries to skip.'),

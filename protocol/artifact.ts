@@ -118,7 +118,7 @@ export function companionsOf(key: string): readonly string[] {
 }
 
 export interface CheckpointName {
-  /** Key of its only file, or of its folder. */
+  /** Key of the checkpoint's only file, or of its folder. */
   readonly name: string;
   /** Number of completed steps; null when the name does not contain it. */
   readonly step: number | null;

@@ -71,7 +71,7 @@ export interface Call<
   readonly stream?: StreamType;
   /** Whether the request body is a file of any length instead of JSON. */
   readonly takesBytes?: true;
-  /** If the request body is a list, the server handles the request as this call, with the list in this field of its body. */
+  /** If the request body is a list, the server handles the request as `call`, with the list in the body's field `field`. */
   readonly list?: { readonly call: Call; readonly field: string };
 }
 

@@ -30,7 +30,7 @@ export type CallResult<C> =
   | { readonly ok: false; readonly failure: CallFailure };
 
 export interface Client {
-  call<C extends Call>(row: C, input?: CallInput<C>): Promise<CallResult<C>>;
+  call<C extends Call>(operation: C, input?: CallInput<C>): Promise<CallResult<C>>;
 }
 
 /** A streamed response body. */
@@ -123,35 +123,36 @@ export function urlOf(baseUrl: string, path: string, params: object = {}, query:
 /** Calls operations of the API over HTTP. Returns failures as values and never retries. */
 export function createClient(options: ClientOptions): Client {
   const fetchOver = options.fetch ?? fetch;
-  const send = async (row: Call, input: CallInput<Call>): Promise<Answer> => {
+  const send = async (operation: Call, input: CallInput<Call>): Promise<Answer> => {
     const timeout = AbortSignal.timeout(input.timeoutMs ?? options.timeoutMs);
-    const url = urlOf(options.baseUrl, row.path, input.params ?? {}, input.query ?? {});
+    const url = urlOf(options.baseUrl, operation.path, input.params ?? {}, input.query ?? {});
     return fetchOver(url, {
-      method: row.method,
+      method: operation.method,
       // A redirect could carry the token to another host (docs/internals/faults.md S18).
       redirect: 'error',
       signal: input.signal ? AbortSignal.any([input.signal, timeout]) : timeout,
       headers: {
         accept: 'application/json',
-        ...(row.method === 'GET' ? {} : { 'content-type': 'application/json' }),
+        ...(operation.method === 'GET' ? {} : { 'content-type': 'application/json' }),
         ...input.headers,
         ...options.headers(),
       },
-      ...(row.method === 'GET' ? {} : { body: JSON.stringify(input.body ?? {}) }),
+      ...(operation.method === 'GET' ? {} : { body: JSON.stringify(input.body ?? {}) }),
     });
   };
   return {
-    async call<C extends Call>(row: C, input?: CallInput<C>): Promise<CallResult<C>> {
+    async call<C extends Call>(operation: C, input?: CallInput<C>): Promise<CallResult<C>> {
       const fail = (failure: CallFailure) => ({ ok: false, failure }) as CallResult<C>;
       try {
-        const response = await send(row, input ?? {});
+        const response = await send(operation, input ?? {});
         const text = await response.text();
         const body = parseJson(text);
-        const value = response.ok ? row.reply.safeParse(body) : undefined;
+        const value = response.ok ? operation.reply.safeParse(body) : undefined;
         if (value?.success) return { ok: true, value: value.data } as CallResult<C>;
         const problem = Problem.safeParse(body);
         if (problem.success) return fail({ kind: 'problem', status: response.status, problem: problem.data });
-        const detail = `${row.method} ${row.path} had the unexpected response ${response.status}: ${text.slice(0, 200)}`;
+        const { method, path } = operation;
+        const detail = `${method} ${path} had the unexpected response ${response.status}: ${text.slice(0, 200)}`;
         return fail({ kind: 'unexpected', status: response.status, detail });
       } catch (cause) {
         return fail({ kind: 'unreachable', cause });

@@ -5,8 +5,8 @@ import type { SweepValue } from './job-about.ts';
 type Path = readonly string[];
 
 /**
- * Returns the config with another value at a dotted path, such as `config.process.0.train.lr`; null if the path leads
- * through a missing part of the config, or to an object or list. A missing key at the end of a path is added, because
+ * Returns the config with another value at a dotted path, such as `config.process.0.train.lr`. Returns null if the path
+ * leads through a missing part of the config, or to an object or list. Adds a missing key at the end of a path, because
  * trainers have defaults for keys that a config omits.
  */
 export function withConfigValue(

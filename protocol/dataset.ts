@@ -84,7 +84,7 @@ const byPath = (a: DatasetFile, b: DatasetFile): number => (a.path < b.path ? -1
 
 /** Checks the files of a dataset one by one. */
 interface FilesCheck {
-  /** Returns why the file is invalid or conflicts with an earlier one, as a sentence without its full stop; null when it is valid. */
+  /** Returns why the file is invalid or conflicts with an earlier file; null if it is valid. Omits the sentence's full stop. */
   add(file: DatasetFile): string | null;
   /** Call after all files. Returns why the dataset as a whole is invalid; null when it is valid. */
   end(): string | null;

@@ -26,7 +26,7 @@ interface FilledFrom {
   readonly parameters: readonly TemplateParameter[];
 }
 
-/** Returns the submission with these values, and with the user's other fields, such as the name; or every problem. */
+/** Fills in the values, and the user's other fields, such as the name. Returns the new submission, or all problems. */
 export function fillTemplate(
   { submission, parameters }: FilledFrom,
   { values, ...own }: Omit<TemplateSubmit, 'idempotency_key'>,

@@ -20,7 +20,7 @@ const InputName = z
   .refine(name => ArtifactPath.safeParse(name).success, 'a name that Windows reserves')
   .describe('Name of the input. The config refers to it as `{{inputs.NAME}}`.');
 
-/** `continues`: the checkpoint must have the whole state, so that the trainer of that job can continue from it. */
+/** `continues`: the checkpoint must contain the whole training state, so that the job that takes it can continue from it. */
 interface CheckpointUse {
   readonly continues?: true;
 }

@@ -11,14 +11,14 @@ export const metricBounds = {
 } as const;
 
 /** Characters that are invalid in keys. Commas are invalid because they separate keys in queries. */
-const everyOddChar = /[\s,\p{C}]+/gu;
+const invalidChars = /[\s,\p{C}]+/gu;
 
 /**
  * Converts a trainer's name for a metric to a key: shortens it and replaces invalid characters by `_`. Returns null when the
  * result is not a valid key.
  */
 export function metricKeyOf(name: string): string | null {
-  const key = name.trim().slice(0, metricBounds.keyLength).replaceAll(everyOddChar, '_');
+  const key = name.trim().slice(0, metricBounds.keyLength).replaceAll(invalidChars, '_');
   return isKey(key) ? key : null;
 }
 

@@ -5,7 +5,7 @@ const comparedChars = 60;
 
 /**
  * Returns the name that the user probably meant; null when no name is similar. A name is similar if it starts with the
- * word, or if at most a third of its letters (or one letter) differ from the word.
+ * word. It is also similar if at most a third of its letters, or a single letter, must be changed to get the word.
  */
 export function nearestName(word: string, names: Iterable<string>): string | null {
   const typed = word.slice(0, comparedChars).toLowerCase();

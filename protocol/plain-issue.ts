@@ -3,8 +3,8 @@ import type { z } from 'zod';
 type Issue = z.core.$ZodRawIssue;
 
 /**
- * Option for `safeParse`. Each message says what is wrong with a field, as a phrase that continues the field's name.
- * Messages in a schema take precedence.
+ * Option for `safeParse`. Each message is a phrase that follows a field's name, such as "must be a number". Messages in a
+ * schema take precedence.
  */
 export const plainIssues = { error: (issue: Issue): string | undefined => describe(issue) } as const;
 

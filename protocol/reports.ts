@@ -79,7 +79,7 @@ const ReportedFigures = GpuFigures.extend({
   power_limit_w: GpuFigures.shape.power_limit_w.catch(null),
 });
 
-/** Invalid entries are dropped. */
+/** Figures of each GPU. Invalid entries are dropped. */
 const FigureList = z
   .unknown()
   .transform(value =>

@@ -24,7 +24,7 @@ export const RunLink = z
   });
 export type RunLink = Readonly<z.output<typeof RunLink>>;
 
-/** Returns the links of a job, or of its newest attempt with links, because a new attempt has none until it prints them. */
+/** Returns a job's links, or else those of its newest attempt with links. A new attempt has no links before it prints them. */
 export const linksOfJob = ({
   links,
   attempts,

@@ -8,7 +8,7 @@ export interface SampleName {
   readonly promptIndex: number | null;
   /** Text or short name of the prompt; null when the name does not contain it. */
   readonly prompt: string | null;
-  /** Equal for all samples of a job that have the same prompt and different steps. */
+  /** Identifies the samples of one prompt and variant in a job: equal at every step. */
   readonly series: string;
 }
 
@@ -98,7 +98,10 @@ function countsIn({ groups = {} }: RegExpExecArray): Pick<SampleName, 'step' | '
 const toNumber = (digits: string | undefined): number | null =>
   digits === undefined ? null : Number(digits);
 
-/** The first variant of a prompt has the name of the prompt, so that jobs with different resolutions can be compared. */
+/**
+ * Returns the prompt of a sample. A sample's variant is the index of its resolution or image. The first variant is named like
+ * the prompt, without its size. So the first samples of two jobs match even when their resolutions differ.
+ */
 function promptIn({ groups = {} }: RegExpExecArray): Pick<SampleName, 'prompt' | 'promptIndex'> {
   const { index, text, variant, size } = groups;
   const promptIndex = toNumber(index);

@@ -23,7 +23,7 @@ export const IdempotencyKey = z
 
 /**
  * Unlike the schemas for agents, this schema rejects unknown keys. If a misspelled requirement were ignored, the job could
- * run on a worker that its owner wanted to exclude.
+ * run on a worker that the job's owner wanted to exclude.
  */
 export const SubmitRequest = z
   .strictObject({

@@ -1,6 +1,6 @@
 import type { SweepValue } from './job-about.ts';
 
-/** Limits of sweeps. They are apart from the schemas, because the panel does not load those. */
+/** Limits of sweeps. They are in a separate file, because the panel does not load the schemas. */
 
 /** Maximum number of jobs that one sweep submits. */
 export const maxSweepJobs = 256;

@@ -30,7 +30,7 @@ const modelKeys = [
   'te_name_or_path',
 ];
 
-/** Returns each process in the config with its place. In ai-toolkit, a process is one training. */
+/** Returns each process in the config with its key path. In ai-toolkit, a process is one training. */
 function processesOf(
   config: TrainerConfig,
 ): readonly { readonly at: KeyPath; readonly process: Readonly<Record<string, unknown>> }[] {

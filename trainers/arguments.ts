@@ -78,7 +78,7 @@ export function checkConfig(
   };
 }
 
-/** SimpleTuner's keys are listed without leading dashes. */
+/** Returns the value of a key. `keys.of` lists SimpleTuner's keys without the dashes that they may have in the config. */
 const valueIn = (config: TrainerConfig, at: KeyPath): unknown =>
   valueAt(config, at) ?? (at.length === 1 ? config[`--${String(at[0])}`] : undefined);
 

@@ -5,7 +5,7 @@ import { LineCounter, parseDocument, type ParsedNode, visit } from 'yaml';
 export const configFormats = ['json', 'yaml', 'toml'] as const;
 export type ConfigFormat = (typeof configFormats)[number];
 
-/** A position in a text, both counted from 1. */
+/** The line and the column of a character in a text, both counted from 1. */
 interface Position {
   readonly line: number;
   readonly column: number;

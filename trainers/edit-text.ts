@@ -16,11 +16,11 @@ const openers: Readonly<Record<ConfigFormat, (text: string) => FormatEditor>> = 
 /** The text of a config, whose single values a form can read and write. */
 export interface EditableText {
   readonly value: Readonly<Record<string, unknown>>;
-  /** Returns the value at a place as a user would type it; empty if the place has no value. */
+  /** Returns the value at a key path as a user would type it; empty if there is no value. */
   read(at: KeyPath): string;
   /**
-   * Returns the text with a new value at a place. Comments and the order of keys stay. An empty `typed` removes the key. Null if
-   * the value can be changed only in the text itself.
+   * Returns the text with a new value at a key path. Comments and the order of keys stay. An empty `typed` removes the key.
+   * Null if the value can be changed only in the text itself.
    */
   write(at: KeyPath, kind: FieldKind, typed: string): string | null;
 }
@@ -80,7 +80,7 @@ const numberOf = (typed: string): string =>
 
 const itemOf = (typed: string): string => (numberLike.test(typed) ? numberOf(typed) : JSON.stringify(typed));
 
-/** Returns true if two configs are equal except for the value at a place. */
+/** Returns true if two configs are equal except for the value at a key path. */
 function differOnlyAt(at: KeyPath, before: unknown, after: unknown): boolean {
   const path = at.map(key => String(key).replace(/^--(?=.)/, '')).join('.');
   return differingKeys([flatten(before), flatten(after)]).every(

@@ -57,7 +57,10 @@ function namesIn(key: string): readonly string[] | null {
   }
 }
 
-/** Returns a function for the path of a table. `[[a]]` starts a new element of list `a`; `[a.b]` is in the newest element. */
+/**
+ * Returns a function that computes the path of a table from its names. `[[a]]` starts a new element of list `a`; `[a.b]`
+ * belongs to the newest element of `a`.
+ */
 function createTables(): (names: readonly string[], isInList: boolean) => KeyPath {
   const newest = new Map<string, number>();
   return (names, isInList) => {
@@ -67,9 +70,9 @@ function createTables(): (names: readonly string[], isInList: boolean) => KeyPat
       const list = JSON.stringify(path);
       const newestIndex = newest.get(list);
       const isNew = isInList && n === names.length - 1;
-      const place = isNew ? (newestIndex ?? -1) + 1 : newestIndex;
-      if (isNew && place !== undefined) newest.set(list, place);
-      if (place !== undefined) path = [...path, place];
+      const index = isNew ? (newestIndex ?? -1) + 1 : newestIndex;
+      if (isNew && index !== undefined) newest.set(list, index);
+      if (index !== undefined) path = [...path, index];
     }
     return path;
   };
@@ -81,7 +84,7 @@ function statementsOf(text: string): {
   readonly firstTable: number;
 } {
   const statements: Statement[] = [];
-  const placeOf = createTables();
+  const pathOf = createTables();
   let table: KeyPath | null = [];
   let firstTable = text.length;
   let at = 0;
@@ -93,7 +96,7 @@ function statementsOf(text: string): {
       const end = text.indexOf('\n', at) === -1 ? text.length : text.indexOf('\n', at);
       const [, list = '', name = ''] = /^\[(\[?)([^[\]]+)\]/.exec(text.slice(at, end)) ?? [];
       const names = name === '' ? null : namesIn(name);
-      table = names && placeOf(names, list !== '');
+      table = names && pathOf(names, list !== '');
       at = end;
       continue;
     }

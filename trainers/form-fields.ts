@@ -22,7 +22,7 @@ export type FieldKind = 'text' | 'integer' | 'number' | 'list';
 export interface FormField {
   readonly name: FieldName;
   readonly kind: FieldKind;
-  /** Places of the setting in a config, preferred first. A trainer may have several keys for the same setting. */
+  /** The key paths of the setting in a config, preferred first. A trainer may have several keys for the same setting. */
   readonly at: readonly KeyPath[];
   /** Common values, from the source code of the trainer. Other values are possible. */
   readonly suggestions?: readonly string[];
@@ -150,7 +150,7 @@ const fields: Readonly<Partial<Record<TrainerName, readonly FormField[]>>> = {
 /** Returns the settings that most users of a trainer change; empty for programs that Trainyard does not know. */
 export const formFieldsOf = (trainer: TrainerName): readonly FormField[] => fields[trainer] ?? [];
 
-/** Returns the place of a field in a config: the place that has a value, otherwise the preferred place. */
+/** Returns the key path of a field in a config: the path that has a value, otherwise the preferred path. */
 export function placeOf(field: FormField, trainer: TrainerName, config: TrainerConfig): KeyPath | null {
   const places = field.at.flatMap(at => spellingsOf(at, trainer, config));
   return places.find(at => valueAt(config, at) !== undefined) ?? places[0] ?? null;
@@ -170,7 +170,7 @@ function spellingsOf(at: KeyPath, trainer: TrainerName, config: TrainerConfig): 
   return [at, ...sections];
 }
 
-/** Returns the value at a place of a config; undefined if there is none. */
+/** Returns the value at a key path of a config; undefined if there is none. */
 export function valueAt(value: unknown, [key, ...rest]: KeyPath): unknown {
   if (key === undefined) return value;
   if (Array.isArray(value)) return typeof key === 'number' ? valueAt(value[key], rest) : undefined;

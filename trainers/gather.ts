@@ -65,7 +65,7 @@ function addFile(bundle: Bundle, trainer: Trainer, reference: Reference, text: s
 
 const describe = ({ at, path }: Reference): string => `${path} (${at.join('.')})`;
 
-/** A path of training data, and its place in the bundle. */
+/** A path of training data, and the document and key in the bundle that contain it. */
 export interface DataReference {
   readonly path: string;
   /** The config itself, its dataloader, or the path of another file of the bundle. */
@@ -102,7 +102,7 @@ function documentIn({ files }: Bundle, path: string): unknown {
   return parsed?.ok ? parsed.value : null;
 }
 
-/** Returns a copy of a bundle with new paths at these places. */
+/** Returns a copy of a bundle in which the values at these keys are replaced by new paths. */
 export function withPaths(
   bundle: Bundle,
   changes: readonly (Pick<DataReference, 'in' | 'at'> & { readonly path: string })[],

@@ -79,7 +79,7 @@ export const kohya: Trainer = {
   },
 };
 
-/** Returns the place of a key; none for `script`, because Trainyard reads that key, not sd-scripts. */
+/** Returns the key path of a setting; none for `script`, because Trainyard reads that key, not sd-scripts. */
 const placeOf = (key: string, section: string | null): readonly KeyPath[] => {
   if (key === 'script') return [];
   return [section === null ? [key] : [section, key]];

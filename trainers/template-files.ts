@@ -21,7 +21,7 @@ export const writeInFile: WriteInFile = ({ path, text }, { key, type }, value) =
     : open.write(at, type === 'text' ? 'text' : 'number', String(value));
 };
 
-/** Returns the keys of a dotted path, with places in lists as numbers; null if the path leads through a missing part. */
+/** Returns the keys of a dotted path, with list indexes as numbers; null if the path leads through a missing part. */
 function keysOf({ value }: EditableText, path: string): KeyPath | null {
   const keys: (string | number)[] = [];
   let part: unknown = value;
@@ -33,10 +33,10 @@ function keysOf({ value }: EditableText, path: string): KeyPath | null {
   return keys;
 }
 
-/** The place of a parameter's value in a submission. */
+/** Where a submission contains a parameter's value: the document, and the key in it. */
 export type ParameterPlace = Pick<TemplateParameter, 'key' | 'document' | 'file'>;
 
-/** Returns the value that a submission has at the place of a parameter; undefined if there is none. */
+/** Returns the value of a parameter in a submission; undefined if there is none. */
 export function valueAtPlace(submission: Submission, { key, document: part, file }: ParameterPlace): unknown {
   switch (part) {
     case 'config':

@@ -47,9 +47,9 @@ export interface Trainer {
   readonly samplesAreFiles?: true;
   /** Returns the files, data and models that a run of this config needs. */
   references(config: TrainerConfig): readonly Reference[];
-  /** Returns the references in a file that the config names. `at` is the place in the config that names the file. */
+  /** Returns the references in a file that the config names. `at` is the key path in the config that names the file. */
   referencesIn(document: unknown, at: KeyPath): readonly Reference[];
-  /** Returns the role of the file whose path is at this place in a config. If absent, every file has the role `file`. */
+  /** Returns the role of the file that a config names at this key path. If absent, every file has the role `file`. */
   readonly roleOf?: (at: KeyPath) => FileRole;
   /** Returns true if the trainer's own package contains this file. */
   readonly packageContains?: (path: string) => boolean;
@@ -59,7 +59,7 @@ export interface Trainer {
   canResumeFrom(checkpoint: Pick<CheckpointName, 'name' | 'isFile'>): boolean;
   /** Rules for finding unknown keys in a config; absent if the trainer's keys cannot be listed. */
   readonly keys?: {
-    /** Returns the places of all keys in a config that the trainer itself reads. */
+    /** Returns the key paths of all keys in a config that the trainer itself reads. */
     readonly of: (config: TrainerConfig) => readonly KeyPath[];
     /** The trainer's reaction to an unknown key. */
     readonly unknown: 'refused' | 'ignored';
@@ -100,7 +100,7 @@ export function pathsAt(
 const textAt = (value: unknown, kind: Reference['kind'], at: KeyPath): readonly Reference[] =>
   typeof value === 'string' && value.trim() !== '' ? [{ kind, at, path: value }] : [];
 
-/** Returns a copy of `value` with `next` at a place; `value` itself if the place does not exist. */
+/** Returns a copy of `value` with `next` at a key path; `value` itself if the path does not exist. */
 export function withValueAt(value: unknown, [key, ...rest]: KeyPath, next: unknown): unknown {
   if (key === undefined) return next;
   if (Array.isArray(value))

@@ -4,7 +4,7 @@ import type { Trainer } from './trainer.ts';
 
 /** A key of a config that its trainer does not know. */
 export interface UnknownKey {
-  /** Place of the key in the config, such as `config.process.0.train.step`. */
+  /** Path of the key in the config, such as `config.process.0.train.step`. */
   readonly key: string;
   /** The known key that the user probably meant; null when none is similar. */
   readonly nearest: string | null;

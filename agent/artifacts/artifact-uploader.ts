@@ -8,9 +8,9 @@ import type { UploadDeps } from './upload.ts';
 
 /** Uploads the files that a trainer writes. */
 export interface ArtifactUploader {
-  /** Resolves when the uploads have ended: false when the agent ended first, so that a later process must continue. */
+  /** Resolves when the uploads have ended: with false when the agent ended first, so that a later process must continue them. */
   readonly done: Promise<boolean>;
-  /** Returns the checkpoints of the last scan whose current content is completely on the server. */
+  /** Returns the checkpoints that the last scan found and whose current content is completely on the server. */
   stored(): readonly Output[];
   /** From now on, uploads only checkpoints, and scans for them more often. */
   hasten(): void;
@@ -39,6 +39,7 @@ export interface ArtifactUploaderDeps
 const minPauseMs = 2_500;
 const maxPauseMs = 60_000;
 const hastyPauseMs = 1_000;
+/** After this time in ms, the uploader scans again before it uploads the next output. */
 const rescanMs = 5_000;
 /** The pause after the server has rejected uploads of this attempt. The server may accept later uploads. */
 const rejectedPauseMs = 60_000;
@@ -177,7 +178,7 @@ function createPhase({ which, clock, signal: ended }: ArtifactUploaderDeps) {
   };
 }
 
-/** Returns the pause after a scan: the longer the scan took, the less often it is repeated. */
+/** Returns the pause after a scan in ms: the longer the scan took, the longer the pause. */
 const scanPauseMs = (scanMs: number): number => Math.min(maxPauseMs, Math.max(minPauseMs, 20 * scanMs));
 
 /**
@@ -228,12 +229,15 @@ function logUploaded({ name, files }: Output, log: (message: string) => void): v
   log(`Uploaded ${name} (${formatBytes(bytes)})`);
 }
 
-/** Returns the SHA-256 of each stored file by key, or why uploads cannot start. `closed` includes a rejected request. */
+/**
+ * Returns the SHA-256 of each stored file by key. `over`: uploads cannot start now. `closed`: uploads can never start, for
+ * example because the server rejected the request.
+ */
 async function listStored(
   { storage, clock, random, signal }: ArtifactUploaderDeps,
   log: (message: string) => void,
 ): Promise<Map<string, string> | 'over' | 'closed'> {
-  // Retry failures of the server, because all its calls fail while its disk is full or its database is restored.
+  // Retry failures of the server, because every call fails while its disk is full or its database is being restored.
   const end = await retry(() => storage.list(signal), { ...policyOf('list'), clock, random, signal });
   if (end.kind === 'done') return new Map(end.value);
   if (end.kind === 'aborted') return 'over';

@@ -51,8 +51,8 @@ export interface AttemptOutputs {
   /** Returns which checkpoints of the attempt are completely uploaded. */
   saved(attemptId: AttemptId): Saved;
   /**
-   * Returns how long it takes to write and upload a checkpoint, in ms: the maximum of recent ones; null before the
-   * first.
+   * Returns how long it takes to write and upload a checkpoint, in ms: the maximum of the recent saves; null before the
+   * first save.
    */
   saveMs(): number | null;
   /** Continues the uploads of earlier processes of the agent. `live`: the attempt whose trainer may still run. */

@@ -19,8 +19,8 @@ export interface AttemptSaves {
   /** `stored`: the checkpoints whose current content is completely on the server. */
   saved(attemptId: AttemptId, stored: readonly Output[]): Saved;
   /**
-   * Returns how long it takes to write and upload a checkpoint, in ms: the maximum of recent ones; null before the
-   * first.
+   * Returns how long it takes to write and upload a checkpoint, in ms: the maximum of the recent saves; null before the
+   * first save.
    */
   saveMs(): number | null;
 }

@@ -200,8 +200,8 @@ async function removeOtherDownloads(parent: string, unfinished: string): Promise
 }
 
 /**
- * Creates the missing folders of a path. Rejects when one of them is a file, or a link, because a link may lead
- * anywhere.
+ * Creates the missing folders of a path, and returns the path. Rejects when a part of the path exists but is a file or a
+ * link, because a link may lead anywhere.
  */
 async function openFolder(root: string, path: string): Promise<string> {
   let folder = root;

@@ -72,7 +72,7 @@ export async function downloadFile(
 
 const complete = { ok: true, value: 'all' } as const;
 
-/** Returns how many bytes were downloaded before. Removes whatever has the file's path but cannot be its beginning. */
+/** Returns how many bytes of the file are on disk. Removes anything at its path that cannot be the start of the content. */
 async function countDownloaded(file: string, { bytes }: Content): Promise<number> {
   const stats = await lstat(file).catch(() => null);
   if (stats === null) return 0;

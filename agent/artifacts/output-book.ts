@@ -40,9 +40,9 @@ export interface OutputBook {
   recordEnd(output: Output, end: OutputEnd): void;
   /** Returns the checkpoints of the last scan whose current content was uploaded. */
   storedCheckpoints(): readonly Output[];
-  /** Records the keys that the server stored before this process. Only the first call has an effect. */
+  /** Records the keys that the server had stored before this process started. Only the first call has an effect. */
   recordListing(stored: Iterable<string>): void;
-  /** Returns the outputs of the last scan that the server refused for lack of storage. */
+  /** Returns the outputs that the last scan found and that the server refused because its storage is full. */
   withoutRoom(which: UploadScope): readonly Output[];
   /** Makes the outputs that `withoutRoom` returns due again. */
   retryWithoutRoom(): void;
@@ -60,7 +60,7 @@ function describeOutdated(outputs: readonly Output[]): string {
 export function createOutputBook(deps: OutputBookDeps): OutputBook {
   const { root, images, clock, startedAt, onFlaw } = deps;
   const results = new Map<string, OutputResult>();
-  /** The mark of each uploaded checkpoint at the time of its upload. Skipped checkpoints have no entry. */
+  /** The `mark` of each uploaded checkpoint at the time of its upload, by name. Skipped checkpoints have no entry. */
   const stored = new Map<string, string>();
   let unchangedSince: ReturnType<typeof recordScan> = new Map();
   let firstScan: readonly Output[] | null = null;

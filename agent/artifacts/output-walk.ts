@@ -28,8 +28,8 @@ interface Folder {
 }
 
 /**
- * Finds the files below a folder that can be uploaded. Reads checkpoints first, so that the limit of entries does not cut
- * them off, and follows no links. Skips a checkpoint with unreadable parts, because no attempt can resume from it.
+ * Finds the files below a folder that can be uploaded. Follows no links. Reads checkpoints first, so that the limit of
+ * entries does not cut them off. Skips a checkpoint with unreadable parts, because no attempt can resume from it.
  */
 export async function walkOutputs(root: string, maxEntries = defaultMaxEntries): Promise<Walked> {
   const files = new Map<string, Found>();

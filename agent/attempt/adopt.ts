@@ -30,7 +30,7 @@ export type Found = FoundRun | FoundReport;
 export interface FoundReport {
   readonly kind: 'reported';
   readonly report: FinalReport;
-  /** The run that reportedRun the attempt's output; absent when no trainer was ever started. */
+  /** The ended run of the reported attempt; absent when no trainer was ever started. */
   readonly run?: FoundRun;
 }
 
@@ -66,7 +66,7 @@ export async function findRun(runsDir: string, deps: LaunchDeps): Promise<Found 
     else if (hasLog(run)) acknowledgeRun(run);
     else rmSync(run.path, { recursive: true, force: true });
   }
-  // There is one slot, so at most one run is expected. Others that have ended are reported after the next start.
+  // There is one slot, so at most one run is expected. Other ended runs are reported after the agent's next start.
   const adopted = runs.find(({ found }) => found.kind === 'running') ?? runs[0];
   for (const { run, found } of runs) {
     // Two trainers on one GPU would both fail.

@@ -100,7 +100,7 @@ export function createLife(deps: LifeDeps, reported: Attempts): Life {
   };
 }
 
-/** A full disk, often filled by the job's own checkpoints, must not lose the job's result. */
+/** Saves a final report on disk. Logs a failure instead of throwing, because the report can still be sent. */
 function keep(deps: LifeDeps, final: FinalReport): void {
   try {
     deps.keep(final);

@@ -10,7 +10,7 @@ import type { Curve, CurveOrigin } from '../metrics/curves.ts';
 import { endReport, neverStarted, type Stopping, workerStopped } from './reports.ts';
 import type { Clock } from '../clock.ts';
 import type { Contact, ExitRecord, Order } from '../guard/guard-files.ts';
-import { graceUntilEnd, isHalfway, type Preemption, uploadMs } from './preemption.ts';
+import { graceUntilEnd, isUnfinished, type Preemption, uploadMs } from './preemption.ts';
 import { awaitOthers, type RendezvousDeps } from './rendezvous.ts';
 import { containsSecret, shownLine } from './sent-progress.ts';
 import { placeResumeInput } from './resume-input.ts';
@@ -25,7 +25,7 @@ import type { Held, JobOffer, PreparedJob, Rendezvous } from '../job.ts';
 export interface AttemptDeps extends RendezvousDeps {
   readonly prepare: (offer: JobOffer) => Prepared;
   readonly start: (job: PreparedJob, origin: RunOrigin, listeners: RunListeners) => Promise<Run>;
-  /** Sends a progress report without retries, unless the attempt has ended. The next heartbeat repeats the report. */
+  /** Sends a progress report once, without retries. Sends nothing when the attempt has ended. */
   readonly reportProgress: (held: Held, report: StatusReportBody) => void;
   /** The current limits of the orchestrator. */
   readonly limits: () => Omit<Contact, 'sentAt'>;
@@ -81,7 +81,7 @@ export interface HeldAttempt extends Held {
 /** Time in ms to upload the event files of a failed or cancelled run, before its end is reported. */
 const eventsMs = 5_000;
 
-/** Time in ms to upload the checkpoints of a preempted run: a part of the time that a worker has to stop. */
+/** Time in ms to upload the checkpoints of a preempted run. Part of the time within which a worker must stop. */
 const rescueMs = 15_000;
 
 /** Returns the state of an attempt that has just arrived here: no trainer, no order, no progress. */
@@ -325,7 +325,9 @@ export function catchUpCurve({ origin, attend: follow }: FoundRun, sources: Curv
 
 type CurveSources = Pick<AttemptDeps, 'curve' | 'logs'>;
 
-/** Opens the curve of an attempt. Its time starts at the claim, as recorded in the task on disk. */
+/**
+ * Opens the curve of an attempt. The curve's time starts at the claim, which the run's `task.json` records (`contact.sentAt`).
+ */
 const curveOf = (
   { jobId, attemptId }: Held,
   { contact, outputDir = null }: CurveInput,
@@ -377,7 +379,8 @@ async function attend(held: HeldAttempt, run: Run, deps: AttemptDeps): Promise<S
   deps.logs?.finish(held.attemptId);
   const { preemption } = held;
   if (preemption !== null && held.order === 'leave_now') return endPreempted(held, preemption, exit, deps);
-  const report = endReport(exit, held.order, { ...workerStopped, isHalfway: held.rank > 0 });
+  // Only the first worker has progress, so the others count as unfinished (`Stopping.isUnfinished`).
+  const report = endReport(exit, held.order, { ...workerStopped, isUnfinished: held.rank > 0 });
   // Upload before the report, because the orchestrator accepts these files only until the end is reported.
   if (report.cause === 'preempted') await deps.outputs?.rescue(held.attemptId, rescueMs);
   else if (report.status !== 'completed' && !held.abandoned.signal.aborted)
@@ -394,7 +397,7 @@ async function endPreempted(
   exit: ExitRecord | null,
   { outputs, clock }: AttemptDeps,
 ): Promise<StatusReportBody> {
-  const stopping: Stopping = { why: preemption.reason, isHalfway: rank > 0 || isHalfway(progress) };
+  const stopping: Stopping = { why: preemption.reason, isUnfinished: rank > 0 || isUnfinished(progress) };
   const report = endReport(exit, 'leave_now', stopping);
   // Only the first worker of an attempt knows whether a checkpoint is uploaded.
   if (rank > 0) return report;

@@ -16,7 +16,7 @@ export interface Preemption extends Announcement {
   readonly startedAt: number;
 }
 
-/** Combines announcements for the same attempt: the earliest end counts. */
+/** Combines announcements for the same attempt: the earliest deadline counts. */
 export function combine(earlier: Preemption | null, later: Announcement, now: number): Preemption {
   if (earlier === null) return { ...later, startedAt: now };
   const { reason } = later.endsAt < earlier.endsAt ? later : earlier;
@@ -53,5 +53,5 @@ export const graceUntilEnd = (preemption: Preemption, graceMs: number, now: numb
   Math.max(minGraceMs, Math.min(graceMs, uploadMs(preemption, now)));
 
 /** Whether the reported progress is before the last step. False for unknown progress. */
-export const isHalfway = (progress: Progress | null): boolean =>
+export const isUnfinished = (progress: Progress | null): boolean =>
   progress?.step !== undefined && progress.total_steps !== undefined && progress.step < progress.total_steps;

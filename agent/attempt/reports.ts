@@ -23,10 +23,10 @@ export interface Stopping {
    * Whether the progress shows unfinished training. Needed because a stopped trainer may exit with 0. Always true on
    * workers other than the attempt's first, because only the first has progress.
    */
-  readonly isHalfway: boolean;
+  readonly isUnfinished: boolean;
 }
 
-export const workerStopped: Stopping = { why: 'The worker was stopped', isHalfway: false };
+export const workerStopped: Stopping = { why: 'The worker was stopped', isUnfinished: false };
 
 /**
  * Returns the final report of a run that has ended. Depends only on data that is on disk, so that the agent's next
@@ -41,7 +41,7 @@ export function endReport(
   if (exit === null) return guardGone(order);
   if (exit.startError !== null) return { status: 'failed', cause: 'start_failed', error: exit.startError };
   const end = { exit_code: exit.code, signal: exit.signal };
-  const isCut = stopping.isHalfway && exit.stopped !== null;
+  const isCut = stopping.isUnfinished && exit.stopped !== null;
   if (exit.code === 0 && !isCut) return { status: 'completed', ...end };
   if (order === 'cancel') return { status: 'cancelled', ...end };
   const error = describeExit(exit);
@@ -72,7 +72,9 @@ function describeExit({ code, signal, tail }: ExitRecord): string {
   return tail === '' ? how : `${how}\n${tail}`;
 }
 
-/** The orchestrator accepted the report (`taken`), or refused it permanently, or the signal fired first (`aborted`). */
+/**
+ * The orchestrator accepted the report (`taken`) or refused it permanently (`refused`), or the signal fired first (`aborted`).
+ */
 export type Answer = 'taken' | 'refused' | 'aborted';
 
 export type Report = (

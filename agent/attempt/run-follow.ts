@@ -29,7 +29,7 @@ export interface RunListeners {
   /** Receives every progress item. `isOld`: printed before this agent process started to read. */
   readonly onFigures: (figures: Figures, isOld: boolean) => void;
   readonly onLine: (line: string) => void;
-  /** Called when the stage or the newest line has changed. Reports a line every few seconds at most, and at the end. */
+  /** Called when the stage or the newest line has changed. A new line is reported every few seconds at most, and at the end. */
   readonly onStage?: (stageAndLine: StageAndLine) => void;
   /**
    * Called when the output contains the address of the run at an experiment tracker. Includes output from before this

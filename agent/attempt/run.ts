@@ -61,7 +61,7 @@ export async function startRun(
   return attendRun({ run, guarded, logFile, isAdopted: false }, listeners, deps);
 }
 
-/** Sends SIGTERM to the group that `ref` leads, if it is still the same process. */
+/** Sends SIGTERM to the process group of `ref`, if its pid still belongs to the same process. */
 async function terminateGroup(ref: ProcessRef, { processes }: LaunchDeps): Promise<void> {
   if (await isRunning(processes, ref).catch(() => false)) await processes.signalGroup(ref.pid, 'SIGTERM');
 }

@@ -47,7 +47,7 @@ const searchedChars = 4_096;
 /** A row of a private key, or other encoded data. No word is this long. */
 const blob = /[A-Za-z0-9+/=_-]{48,}/g;
 
-/** Returns one line of plain text without secrets, short enough to show beside a bar. */
+/** Returns the line as plain text without secrets, short enough to show beside a progress bar. */
 export function shownLine(line: string, knownSecrets: readonly string[]): string {
   const plain = stripAnsi(line.slice(0, searchedChars));
   const shown = showFrom(latin1(plain), 0, knownSecrets.map(latin1)).replaceAll(blob, '[redacted]');

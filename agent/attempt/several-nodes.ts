@@ -67,8 +67,8 @@ const stepOptions = ({ count }: Nodes): readonly string[] => [
 const firstRankFile = 'first-rank.pid';
 
 /**
- * Starts srun and waits until it ends. srun runs in a separate session, because on SIGTERM it would kill all tasks
- * immediately. When the guard stops this script, the script sends SIGINT to srun, which passes the signal to the tasks.
+ * A bash script that starts srun and waits for its end. srun runs in a separate session, because on SIGTERM it would kill
+ * all tasks immediately. When the guard stops this script, the script sends SIGINT to srun, which passes the signal to the tasks.
  * If the guard kills this script, a watcher ends srun, which kills the tasks on all nodes. Descriptors 8 and 9 are pipes
  * for the output of the first node. The guard's own descriptors may be sockets, which no other process can open.
  */
@@ -89,10 +89,10 @@ exit $?
 `;
 
 /**
- * Becomes the trainer of one node. Slurm announces a preemption by SIGTERM to every process of a step. This script blocks
- * SIGTERM, because the trainer must run until it has saved. Where `env` cannot block signals, the script ignores SIGTERM,
- * but a trainer with a handler still receives it. The first node writes to the launcher's pipes directly. srun would hold
- * back the progress bars, because it passes on only complete lines.
+ * A shell script that becomes the trainer of one node. Slurm announces a preemption by SIGTERM to every process of a step. This
+ * script blocks SIGTERM, because the trainer must run until it has saved. Where `env` cannot block signals, the script ignores
+ * SIGTERM, but a trainer with a handler still receives it. The first node writes to the launcher's pipes directly. srun would
+ * hold back the progress bars, because it passes on only complete lines.
  */
 const rank = `NODE_RANK=$SLURM_NODEID RANK=$((SLURM_NODEID * TRAINYARD_PROCESSES_PER_NODE))
 export NODE_RANK RANK
@@ -133,12 +133,12 @@ export function onNodes(job: PreparedJob, nodes: Nodes, gpusPerNode: number): Pr
 }
 
 /**
- * Prints the name of a node that cannot see the file. Tries for 5 seconds, because network file systems may show it
- * late.
+ * A shell script that prints the name of its node when the node cannot see the file. It tries for 5 seconds, because
+ * network file systems may show a new file late.
  */
 const reportBlindNode = `for _ in 1 2 3 4 5 6 7 8 9 10; do [ ! -e "$1" ] || exit 0; sleep 0.5; done; echo "$SLURMD_NODENAME"`;
 
-/** Throws when a node does not see the folder of the job. */
+/** Throws when srun fails, or when a node of the allocation cannot see the job's folder. */
 export async function checkSharedFolder(
   { folder }: Pick<PreparedJob, 'folder'>,
   nodes: Nodes,
@@ -163,7 +163,7 @@ export async function checkSharedFolder(
   }
 }
 
-/** Returns the trainer on the first node; null for a job on one node, and before the trainer has started. */
+/** Returns the trainer's process on the first node; null for a job on one node, and before the trainer has started. */
 export async function firstRankOf(
   folder: string,
   processes: Pick<Processes, 'identify'>,

@@ -29,8 +29,8 @@ export interface AskDeps {
 }
 
 /**
- * `asked`: the trainer got the request. `later`: it cannot take requests now. `never`: it cannot take this request at
- * all.
+ * `asked`: the trainer has received the request. `later`: the trainer cannot accept requests now. `never`: the trainer
+ * does not support this request.
  */
 export type AskResult = 'asked' | 'later' | 'never';
 

@@ -194,7 +194,7 @@ const pythonOnPath = (env: Rig['env']): string =>
   findExecutable('python', env) ?? findExecutable('python3', env) ?? 'python';
 
 /**
- * The agent's environment without its secrets, plus the variables that the published agent sets
+ * Returns the agent's environment without its secrets, plus the variables that SimpleTuner's own worker (v1) sets
  * (docs/internals/worker-contract.md, section 3, item 3).
  */
 function trainerEnv(offer: JobOffer, rig: Rig, configPath: string, resumeFrom: string): PreparedJob['env'] {
@@ -227,7 +227,7 @@ function findExecutable(name: string, env: Rig['env']): string | null {
   return candidates.find(isExecutable) ?? null;
 }
 
-/** Command and limits for probing the trainers of a rig. Importing torch from a slow disk can take a minute. */
+/** Returns the functions that probe the trainers of a rig. The timeout is long, because importing torch can take a minute. */
 export const trainerProbe = (env: Rig['env']): TrainerProbeDeps => ({
   // SimpleTuner's slow imports are not needed to find out that it is installed.
   run: createRunCommand({ environment: { ...env, SIMPLETUNER_SKIP_TORCH: '1' }, timeoutMs: 60_000 }),

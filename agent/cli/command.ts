@@ -91,7 +91,7 @@ const defaultSeconds = 10;
 
 /**
  * Runs a trainer that trains nothing, to test the path of a job through a fleet. Prints progress like a real trainer, for
- * `seconds` of the config, or else for ten seconds. Returns an exit code.
+ * the time in the config's field `seconds`, by default ten seconds. Returns an exit code.
  * @internal
  */
 export async function runSelftest(configPath: string | null, ports: SelftestPorts): Promise<number> {

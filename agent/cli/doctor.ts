@@ -137,7 +137,7 @@ function freeBytes(folder: string): number {
 function checkGpus({ gpus: { count, name, problem }, troubles }: DoctorDeps): Finding {
   const what = 'GPUs';
   if (problem !== undefined) return failed(what, problem.message);
-  // Ignore processes of this worker's jobs, because such a job may be running now.
+  // Ignore a GPU held by one of this worker's own jobs, which may be running now.
   const bad = troubles.filter(({ ours }) => ours !== true);
   if (bad.length > 0) return failed(what, bad.map(({ gpu, detail }) => `GPU ${gpu}: ${detail}`).join('; '));
   if (count > 0) return ok(what, `${name} (${count} in all)`);

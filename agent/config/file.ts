@@ -18,7 +18,7 @@ export interface ConfigFile {
   readonly settings: Readonly<Record<string, unknown>>;
 }
 
-/** Reads the config file. `fromFlag`: the value of `--config`; without it, the default file may be missing. */
+/** Reads the config file. `fromFlag`: the value of `--config`. Without the flag, reads the default file, which need not exist. */
 export function readConfigFile(fromFlag: unknown, env: Env): Loaded<ConfigFile> {
   const path = typeof fromFlag === 'string' ? fromFlag : join(configHome(env), 'config.json');
   let text: string;

@@ -10,7 +10,7 @@ import {
 import { fetchBy, type Send } from './http-fetch.ts';
 import { type Pin, pinOf } from './trust.ts';
 
-/** The server is verified by its key, or by the system's authorities and `extra` ones (in PEM), or not at all. */
+/** Verifies the server by its key, or by the system's authorities and those in `extra` (PEM), or not at all. */
 export type ServerCheck =
   | { readonly kind: 'pins'; readonly pins: readonly Pin[] }
   | { readonly kind: 'authorities'; readonly extra: readonly string[] }

@@ -26,7 +26,7 @@ export const cacheFolderOf = (workDir: string): string => join(workDir, '.data-c
 
 /**
  * Marks the data folder of a job, and removes the marked data folders of other jobs. Those jobs do not need their data
- * now, because one job runs at a time. Links in their folders would keep files on the disk that the cache has deleted.
+ * now, because one job runs at a time. Their links would keep the content on the disk after the cache has deleted it.
  * Folders without a mark stay, because they may belong to the user.
  */
 export const claimData = (workDir: string, job: string): Promise<void> =>
@@ -54,7 +54,7 @@ async function claim(
   await writeFile(join(marks, job), '', { mode: 0o600 });
 }
 
-/** Returns the last name in a path of any operating system; `data` if there is none. */
+/** Returns the last name in a path, which can be from any operating system; `data` if there is none. */
 function lastName(path: string): string {
   const name = basename(path.replaceAll('\\', '/'));
   return name === '' || name === '.' || name === '..' ? 'data' : name;

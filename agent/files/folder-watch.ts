@@ -3,7 +3,7 @@ import type { Clock } from '../clock.ts';
 
 export interface FolderWatchDeps {
   readonly folder: string;
-  /** Called immediately, after each change in the folder, and after each `everyMs`. Calls never overlap. */
+  /** Called at the start, after each change in the folder, and every `everyMs`. Calls never overlap. */
   readonly check: () => Promise<void>;
   /** The poll interval in ms. Polling is necessary because some file systems report changes only sometimes or never. */
   readonly everyMs: number;

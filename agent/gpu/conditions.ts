@@ -78,7 +78,7 @@ export function missingFromStart(
   choice: 'all' | 'some' | 'none',
 ): readonly KnownTrouble[] {
   if (problem === undefined || !hidesGpus.has(problem.code)) return [];
-  // The chosen GPUs may all be healthy.
+  // The missing GPUs need not be among the chosen ones.
   if (choice === 'none' || (choice === 'some' && gpus.length > 0)) return [];
   const first = gpus.findIndex(({ index }, at) => index !== at);
   return [makeTrouble(first === -1 ? gpus.length : first, 'missing', problem.message)];

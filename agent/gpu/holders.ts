@@ -9,10 +9,13 @@ import { type KnownTrouble, makeTrouble } from './conditions.ts';
 import type { GpuProcess } from './processes.ts';
 import { parseStat } from '../process/processes-unix.ts';
 
-/** A trainer of this worker. `leader`: its pid, which is also the id of its process group and session. */
+/** A trainer of this worker. */
 export interface OwnRun {
   readonly jobId: JobId;
-  /** The pid of the trainer; null when it is unknown, for example because the trainer ended too early. */
+  /**
+   * The pid of the trainer, which is also the id of its process group and session. Null when the pid is unknown, for
+   * example because the trainer ended too early.
+   */
   readonly leader: number | null;
 }
 

@@ -40,7 +40,7 @@ export interface GpuReport {
   /** The usable GPUs only. */
   readonly gpus: readonly Gpu[];
   readonly count: number;
-  /** The common name, or for different GPUs e.g. `2x A100-SXM4-80GB + 1x RTX 3090`. Undefined without a GPU. */
+  /** The name that all GPUs share, or a list such as `2x A100-SXM4-80GB + 1x RTX 3090`. Undefined without a GPU. */
   readonly name?: string;
   /**
    * Memory of the SMALLEST GPU in GiB, because a job can rely on that amount on each GPU. Undefined when the memory of a
@@ -74,7 +74,7 @@ function smallestVramGb(gpus: readonly Gpu[]): number | undefined {
   return sizes.length === gpus.length && sizes.length > 0 ? Math.min(...sizes) : undefined;
 }
 
-/** Makes the report for a list of GPUs. An empty list reports a CPU worker, and keeps the problem. */
+/** Makes the report for a list of GPUs. For an empty list, the accelerator is `cpu`. The problem is kept in each case. */
 export function makeReport(accelerator: Accelerator, gpus: readonly Gpu[], problem?: GpuProblem): GpuReport {
   return {
     accelerator: gpus.length > 0 ? accelerator : 'cpu',

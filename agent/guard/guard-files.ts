@@ -204,8 +204,8 @@ export async function readStop(run: RunFolder): Promise<StopOrder | null> {
 }
 
 /**
- * Overwrites the file in place, with one write of a fixed size. This works even on a full disk, which must not look
- * like lost contact. A reader ignores a file that is half written.
+ * Overwrites the file in place, with one write of a fixed size. This works even on a full disk. Otherwise, a full disk
+ * would look like lost contact. A reader ignores a file that is half written.
  */
 export function writeContact(run: RunFolder, contact: Contact): void {
   const text = JSON.stringify(contact).padEnd(contactBytes);

@@ -24,7 +24,7 @@ const closeTimeoutMs = 5_000;
 const markOf = (bytes: number): Uint8Array =>
   Buffer.from(`\n[trainyard: ${bytes} bytes of output could not be written here]\n`);
 
-/** A full or hanging disk loses output, but never stops the trainer. A line in the log marks each gap. */
+/** When the disk is full or hangs, output is lost, but the trainer continues. A line in the log marks each gap. */
 export function createGuardLog(disk: LogDisk, clock: Clock): GuardLog {
   let queue: Uint8Array[] = [];
   let queued = 0;

@@ -135,7 +135,7 @@ function watchStops({ task, group, stopSignal }: Watched, deps: GuardDeps): { en
     stopped ??= why;
     group.stop(graceMs);
   };
-  /** The deadline has its own timer, because a slow disk can delay the check of the files. */
+  /** Stops the group at the deadline. The deadline has its own timer, because a slow disk can delay the check of the files. */
   const checkContact = (): void => {
     const leftMs = msUntilDeadline(contact, deps);
     // If the machine slept, the grace period may be over, too.

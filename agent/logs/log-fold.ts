@@ -9,9 +9,9 @@ export const maxSecret = 8 * 1024;
  * successor is known.
  */
 export interface LogFold {
-  /** Adds a line, or its rest, that ends with a line feed. `to`: the offset of the next line. */
+  /** Adds a line that ends with a line feed, or the rest of such a line. `to`: the offset of the next line. */
   endLine(line: Uint8Array, to: number): void;
-  /** Adds a progress bar, or its rest, that the next line overwrites. */
+  /** Adds a progress bar that the next line overwrites, or the rest of such a bar. */
   drawOver(line: Uint8Array, to: number): void;
   /** Adds the beginning, or a further part, of an unfinished line. */
   addOpen(part: Uint8Array, to: number, isLine: boolean): void;

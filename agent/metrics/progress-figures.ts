@@ -94,7 +94,7 @@ function atLeastZero(value: unknown): number | undefined {
   return figure !== undefined && figure >= 0 ? figure : undefined;
 }
 
-/** Returns `part` of `whole` in percent, at most 100, with two decimals; undefined when one of them is unknown. */
+/** Returns `part` of `whole` in percent, at most 100, with two decimals; undefined when either number is unknown. */
 export function percentOf(part: number | undefined, whole: number | undefined): number | undefined {
   if (part === undefined || whole === undefined) return undefined;
   return Math.min(100, Math.round((part / whole) * 10_000) / 100);

@@ -27,7 +27,7 @@ export interface ClosingDeps {
 export interface Closing {
   /** Returns why the worker takes no further job; null while it takes jobs. */
   closed(): Closed | null;
-  /** Returns the field for registrations and heartbeats; no field for a worker that nothing closes. */
+  /** Returns the field `closed` for registrations and heartbeats; an empty object when nothing can close this worker. */
   reported(): { readonly closed?: Closed | null };
   /** Starts to watch the hours and the user. Call after the slot has resumed the attempt of an earlier process. */
   start(): void;

@@ -142,7 +142,7 @@ export function createJobSlot(deps: SlotDeps): JobSlot {
 }
 
 /**
- * Handles cancels of attempts that are not held here: their offer was lost or arrives later, or their process is gone.
+ * Cancels attempts that this slot does not hold: the offer was lost or arrives later, or the run's processes are gone.
  */
 interface Cancels {
   /**

@@ -74,7 +74,7 @@ interface OwnTokens {
 export interface OwnTokenBook {
   /** Fails with a message when the file exists but is unreadable, because it may hold the only copy of a valid token. */
   read(): Loaded<OwnTokens>;
-  /** The tokens are on disk when this returns. Throws when that fails. */
+  /** Writes the tokens, which are on disk when this returns. Throws when they cannot be written. */
   keep(tokens: OwnTokens): void;
 }
 

@@ -18,7 +18,7 @@ export interface LaunchInput extends JobPlaces {
   /** The checkout of the trainer; empty for an installed package. */
   readonly checkout: string;
   readonly python: string;
-  /** Number of GPUs for the job; null if the job requested none or its config selects GPUs, or with an older server. */
+  /** Number of GPUs for the job; null if the job requested no number, if its config selects GPUs, or if the server is older. */
   readonly gpuCount: number | null;
   /** The number of machines on which the trainer is started. */
   readonly nodes: number;

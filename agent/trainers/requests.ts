@@ -49,7 +49,10 @@ except OSError as error:
     sys.exit('it does not listen at the moment' if error.errno == errno.ENXIO else str(error))
 `;
 
-/** Requests a backup, from which a later run can continue. OneTrainer's plain save contains only the weights. */
+/**
+ * Sends a command through OneTrainer's pipe. For `save`, requests a backup, from which a later run can continue, because
+ * OneTrainer's plain save contains only the weights.
+ */
 async function askOnetrainer({ kind, folder, choice, run }: TrainerRequest): Promise<Requested> {
   const pipe = join(folder, onetrainerPipe);
   if (choice.kind !== 'checkout' || !existsSync(pipe))

@@ -20,8 +20,8 @@ const requestsVariable = 'SIMPLETUNER_ACCELERATE_SIGNAL_FILE';
 export const simpletunerRequests = 'simpletuner-requests.json';
 
 /**
- * Starts SimpleTuner with the job's own folder as the output folder, so that uploads and later attempts find the outputs.
- * SimpleTuner uses only the last name in the path of a checkpoint, and looks for it in the output folder.
+ * Prepares the start of SimpleTuner, with the output folder of the job, so that uploads and later attempts find the
+ * outputs. SimpleTuner uses only the last name in the path of a checkpoint, and looks for it in the output folder.
  */
 export function simpletunerLaunch(input: LaunchInput): Launch {
   const { folder } = input;

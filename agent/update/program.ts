@@ -74,12 +74,11 @@ export function isInsecure({
 
 type Reported = NonNullable<Registration['program']>;
 
-/**
- * The program as this process reports it, and the file that an update replaces; null when this process cannot replace
- * it.
- */
+/** The program of this process. */
 export interface UpdatableProgram {
+  /** The program as registrations report it. */
   readonly reported: Reported;
+  /** The file that an update replaces; null when this process cannot replace its program. */
   readonly own: OwnProgram | null;
 }
 

@@ -131,7 +131,7 @@ function wrapped(text: string, prefix: string): string {
   return [...lines, line].map(content => `${prefix}${content}\n`).join('');
 }
 
-/** Returns the paragraphs as a docstring. Escapes characters of the API's texts that would end it. */
+/** Returns the paragraphs as a docstring. Escapes characters in the API's texts that would end the docstring. */
 export function docstring(paragraphs: readonly string[], indent: string): string {
   const safe = paragraphs
     .filter(text => text !== '')

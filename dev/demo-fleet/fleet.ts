@@ -103,7 +103,7 @@ function createFleet(context: FleetContext, plans: readonly WorkerPlan[]) {
   };
 }
 
-/** Returns null when the demo submits no jobs. */
+/** Starts submitting sample jobs. Returns null when the demo submits none. */
 function startSubmitting(
   { remote, options, random, display }: FleetContext,
   plans: readonly WorkerPlan[],

@@ -89,6 +89,7 @@ export interface Submitting {
 
 /** The demo submits no jobs while this many jobs are pending, including jobs of other users. */
 const maxQueue = 100;
+/** Maximum number of active jobs that the demo reads from the server. */
 const maxActive = 500;
 
 /** Sort key that puts pending jobs before running jobs. */

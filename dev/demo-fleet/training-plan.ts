@@ -101,7 +101,7 @@ function failureOutput(
   return isOutOfMemory ? outOfMemory : random.pick<readonly string[]>(otherErrors);
 }
 
-/** Returns the progress that a trainer prints at a step. `jitter`: -1 to 1, new for each print. */
+/** Returns the progress that a trainer prints at a step. `jitter` is a random number from -1 to 1 that differs for each print. */
 export function progressAt(plan: TrainingPlan, step: number, jitter: number): Progress {
   const { totalSteps, durationMs, stepsPerEpoch, curve } = plan;
   const share = step / totalSteps;

@@ -16,10 +16,10 @@ interface AbsenceDeps {
   readonly log: (message: string) => void;
 }
 
-/** Ranges in ms. Some absences are shorter than the orchestrator's default timeout of 120 s, others longer. */
+/** The time until an absence and its length, as ranges in ms. The length may exceed the server's default timeout of 120 s. */
 const absence = { everyMs: [30_000, 180_000], forMs: [10_000, 180_000] } as const;
 
-/** Disconnects a worker without notice at random times. Returns a function that stops this and reconnects the worker. */
+/** Disconnects a worker without notice at random times. Returns a function that ends the absences. */
 export function disconnectAtRandom(
   worker: Pick<SimulatedWorker, 'vanish' | 'comeBack'>,
   { clock, tally, log }: AbsenceDeps,

@@ -11,7 +11,10 @@ export interface Signing {
   readonly settings: Readonly<Record<string, string>>;
 }
 
-/** Variables with the account of Azure Trusted Signing. electron-builder reads the credentials (`AZURE_CLIENT_SECRET`) itself. */
+/**
+ * Variables that name the account of Azure Trusted Signing, with electron-builder's setting for each. electron-builder reads the
+ * credentials (`AZURE_CLIENT_SECRET`) itself.
+ */
 const azure = {
   AZURE_SIGNING_ENDPOINT: 'endpoint',
   AZURE_SIGNING_ACCOUNT: 'codeSigningAccountName',

@@ -33,7 +33,7 @@ const filesBesideFolders: Readonly<Record<string, readonly string[]>> = {
   'main/http': ['server'],
 };
 
-/** Folders with test tools that have unit tests. */
+/** Folders of test tools which have unit tests themselves. */
 const testTools = ['tests/bench', 'tests/chaos', 'tests/faults', 'tests/support'];
 
 const unitTests = 'tests/unit/';

@@ -84,7 +84,7 @@ async function trainAndReport(run: Run, ports: CommandPorts): Promise<number> {
     }),
   };
   const outcome = await train(config, run.digits, run.shape, trainingPorts, start);
-  // The stop signal also cancels uploads, so this does not wait for them after a stop.
+  // The stop signal also cancels uploads, so a stopped training does not wait for them.
   await uploads.settled();
   return await conclude(outcome, run, checkpoint, ports);
 }
@@ -121,7 +121,7 @@ async function conclude(
   const finalUploads = createUploads({ ...ports, stop: never });
   for (const path of files) finalUploads.begin(path, basename(path));
   await finalUploads.settled();
-  // Print the accuracy also as progress, so that the orchestrator shows it.
+  // Also print the accuracy as progress, so that the orchestrator shows it.
   ports.print(JSON.stringify({ type: 'progress', step: state.step, total_steps: state.step, accuracy }));
   ports.print(JSON.stringify({ type: 'result', accuracy, checkpoint }));
   return EXIT_DONE;

@@ -60,7 +60,7 @@ function fillUniform(target: Float32Array, limit: number, random: Random): void 
 /**
  * The inner loops run some hundred million times per epoch. Input weights are stored by pixel, so a non-zero pixel reads
  * `hidden` adjacent weights and writes as many gradients. Zero pixels are skipped. `!` marks indices that are always in
- * range, because a fallback would cost a comparison each.
+ * range, because a fallback would cost one comparison per index.
  */
 function createPasses(shape: Shape, weights: Layers, gradients: Layers) {
   const { hidden, outputs } = shape;

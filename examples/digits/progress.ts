@@ -20,7 +20,7 @@ const REPORT_EVERY_MS = 250;
 /** Number of reports over which the speed is measured. */
 const SPEED_REPORTS = 8;
 
-/** Creates a reporter. `startStep` is the number of steps completed before; `now` is monotonic, in milliseconds. */
+/** Creates a reporter. Earlier attempts completed `startStep` steps; `now` is monotonic, in milliseconds. */
 export function createReporter(
   now: () => number,
   startStep: number,

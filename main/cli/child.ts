@@ -5,8 +5,8 @@ import { createInterface } from 'node:readline';
 export interface Child {
   readonly pid: number;
   /**
-   * Calls `pick` for each line of stdout and resolves with its first result that is not null. Rejects when the process exits
-   * before that.
+   * Calls `pick` for each line of stdout, and resolves with the first result that is not null. Rejects when the process exits
+   * without such a line.
    */
   readonly ready: <T>(pick: (line: string) => T | null) => Promise<T>;
   /** Resolves with the exit code when the process exits. */

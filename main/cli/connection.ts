@@ -11,8 +11,8 @@ export interface Connection {
   readonly url: string;
   readonly token: string;
   /**
-   * The data folder that contained the URL or the token. The server must prove that it owns this folder before it gets a token.
-   * Null when neither came from a folder.
+   * The data folder that contained the URL or the token. The server must prove that it owns this folder before the command
+   * sends the token. Null when neither URL nor token came from a folder.
    */
   readonly provenBy: string | null;
 }

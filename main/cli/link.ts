@@ -5,7 +5,7 @@ import { printOne } from './output.ts';
 import type { RemoteSpec } from './remote-command.ts';
 import type { Remote } from './remote.ts';
 
-/** Returns the URL under which a browser on another machine reaches the panel; the URL of the command if there is none. */
+/** Returns the URL under which other machines reach the panel; if none is known, the URL that this command itself uses. */
 async function panelUrl(remote: Remote): Promise<string> {
   const { url } = remote.connection();
   const settings = await remote.call(settingsApi.get);

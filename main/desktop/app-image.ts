@@ -6,7 +6,7 @@ import { execLine } from './arguments.ts';
 import { scheme, type Shortcut, shortcutLink } from './links/links.ts';
 
 interface EntryOptions {
-  /** `XDG_DATA_HOME`. */
+  /** The folder that `XDG_DATA_HOME` names, or its default. */
   readonly dataHome: string;
   /** Path of the AppImage. */
   readonly appImage: string;

@@ -45,7 +45,7 @@ export interface WorkerFacts {
   readonly status: WorkerStatus;
   /** True for the worker of the orchestrator's own machine. */
   readonly isLocal: boolean;
-  /** Number of problems that need attention, without the absence. */
+  /** Number of problems that need attention, not counting an absence. */
   readonly needs: number;
   readonly absence: Absence | null;
 }

@@ -76,7 +76,7 @@ function watchFleet({ connection, onSummary, onEvent, after }: WatchDeps): () =>
     const events = await openEvents({ ...connection, signal: controller.signal, after: lastSeq ?? seq });
     lastSeq ??= seq;
     for await (const event of events) {
-      // A reset means that too many events were missed to send them. Read the full state again, without reporting them.
+      // A reset means that the server cannot send all missed events. Read the full state again, without reporting events.
       if (event.kind === 'reset') {
         lastSeq = null;
         return;

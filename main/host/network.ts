@@ -50,8 +50,8 @@ export interface Network extends NetworkAccess {
 const checkEveryMs = 10_000;
 
 /**
- * Manages the addresses on which the orchestrator listens. The first socket stays open and uses plain HTTP; `baseOf` says where
- * it listens. The window, the local worker and the command line connect there, so a change never disconnects them. For other
+ * Manages the addresses on which the orchestrator listens. The first socket stays open and uses plain HTTP; `baseOf` returns
+ * its address. The window, the local worker and the command line connect there, so a change never disconnects them. For other
  * machines there is one socket per address, because a wildcard socket cannot share the port with the loopback socket
  * (docs/adr/0011).
  */

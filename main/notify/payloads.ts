@@ -70,7 +70,10 @@ const colours = { good: 0x2e_a0_43, bad: 0xd1_24_2f };
 
 const escapeMarkdown = (text: string): string => text.replaceAll(/[\\*_~`|>[\]()#<@]/g, String.raw`\$&`);
 
-/** https://docs.discord.com/developers/resources/webhook#execute-webhook: an embed, and a file as multipart form data. */
+/**
+ * Returns a request with an embed. A sample makes it multipart form data
+ * (https://docs.discord.com/developers/resources/webhook#execute-webhook).
+ */
 export function discordRequest({ url }: TargetOf<'discord'>, letter: Letter): HttpRequest {
   const { title, text } = letter.delivery.notification;
   const { sample } = letter;
@@ -104,7 +107,10 @@ export function discordRequest({ url }: TargetOf<'discord'>, letter: Letter): Ht
 const escapeSlack = (text: string): string =>
   text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;');
 
-/** https://docs.slack.dev/messaging/sending-messages-using-incoming-webhooks: Slack shows `text` in notifications. */
+/**
+ * Returns a request with blocks. Slack shows `text` in notifications
+ * (https://docs.slack.dev/messaging/sending-messages-using-incoming-webhooks).
+ */
 export function slackRequest({ url }: TargetOf<'slack'>, letter: Letter): HttpRequest {
   const { title, text } = letter.delivery.notification;
   const section = `${escapeSlack(text)}\n<${letter.link}|Open in Trainyard>`;
@@ -117,10 +123,13 @@ export function slackRequest({ url }: TargetOf<'slack'>, letter: Letter): HttpRe
   });
 }
 
-/** Headers are ASCII; ntfy decodes RFC 2047. */
+/** Encodes text for a header, which must be ASCII. ntfy decodes it (RFC 2047). */
 const encodedWord = (text: string): string => `=?UTF-8?B?${Buffer.from(text).toString('base64')}?=`;
 
-/** https://docs.ntfy.sh/publish/: JSON to the root, or a file to the topic with the message in headers. */
+/**
+ * Returns a request that sends JSON to the root. With a sample, the request sends the sample to the topic, and the message in
+ * headers (https://docs.ntfy.sh/publish/).
+ */
 export function ntfyRequest({ url, topic, token }: TargetOf<'ntfy'>, letter: Letter): HttpRequest {
   const { title, text } = letter.delivery.notification;
   const { sample, link } = letter;

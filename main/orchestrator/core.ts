@@ -36,7 +36,7 @@ export interface Core extends EligibilityContext {
   readonly runsLocally: () => boolean;
   /** Returns an attempt's upload token; null when trainers cannot upload. */
   readonly uploadTokenOf: UploadTokenOf | null;
-  /** Returns the SHA-256 of the current admin token; null if it cannot open a session. */
+  /** Returns the SHA-256 of the current admin token; null if the admin token cannot open a session. */
   readonly adminHash: () => string | null;
   readonly uploadWindows: UploadWindows;
   /** Called when artifact files may have become unused and can be removed. */
@@ -62,7 +62,7 @@ export interface Core extends EligibilityContext {
   readonly later: (ms: number, command?: (tx: Tx) => void) => void;
   /** Makes the health loop check again within this time. Call it when there is a new deadline. */
   readonly lookWithin: (ms: number) => void;
-  /** Delivers new notifications immediately. */
+  /** Wakes the notification loop, so that it delivers new notifications immediately. */
   readonly deliverSoon: () => void;
   /** Returns whether the engine of a pool answers. */
   readonly contactOf: ContactOf;

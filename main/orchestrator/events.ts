@@ -116,7 +116,7 @@ const auditOnlyTypes = [
   'audit.restored',
   'audit.head_lost',
   'audit.rolled_back',
-  // Further rows of one type from one source were not written, because there were too many. Contains their number.
+  // Further rows of one type from one source were not written, because there were too many. This row contains their number.
   'audit.repeated',
 ] as const;
 

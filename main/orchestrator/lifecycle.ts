@@ -124,7 +124,7 @@ function notifyShutdown({ store, connections }: Core): void {
   for (const id of connections.all()) connections.forget(id);
 }
 
-/** Called when the disk accepts writes again. Greets all connected workers again, dispatches, and releases children. */
+/** Called when the disk accepts writes again. Repeats commands that workers may have missed, dispatches, releases children. */
 function catchUp(core: Core): void {
   enqueueCommand(core, tx => {
     for (const id of core.connections.streaming()) greet(core, tx, id);
@@ -146,7 +146,7 @@ function resumeDeadlines(core: Core, live: readonly LiveJob[]): void {
   for (const worker of core.store.workers()) resumeWorker(core, worker);
 }
 
-/** Restores the backoff of a job. Limits it to its full length, in case the clock was wrong when the backoff started. */
+/** Restores a job's backoff. The delay is at most one full backoff, even if the clock was wrong when the backoff started. */
 function resumeBackoff(core: Core, job: PendingCandidate): void {
   const delayMs = Math.min(job.notBefore - core.time.now(), backoffMs(job.retriesUsed));
   if (delayMs <= 0) return;

@@ -68,7 +68,7 @@ export interface AgentFacts {
   readonly outputs: OutputFacts | null;
   /** Dataset versions on the rig; null when its agent cannot fetch data. */
   readonly datasets: readonly string[] | null;
-  /** Null from agents that the server cannot update; absent from agents of earlier versions. */
+  /** The agent's program. Null from agents that the server cannot update; absent from agents of earlier versions. */
   readonly program?: ReportedProgram | null;
   readonly registeredAt: WallMs;
 }
@@ -272,7 +272,7 @@ export interface Attempt {
   readonly offeredAt: WallMs;
   readonly startedAt: WallMs | null;
   readonly end: AttemptEnd | null;
-  /** A final report of its worker after another attempt had started. It is stored, but has no effect. */
+  /** A final report that the worker sent after another attempt had started. It is stored, but has no effect. */
   readonly late: LateResult | null;
   /** The checkpoint to continue from, chosen at the offer. Null without a checkpoint and without steps to repeat. */
   readonly resumed: Resumption | null;
@@ -317,7 +317,7 @@ export interface Parent {
   readonly id: JobId;
   /** The first job of the parent's chain of retries. Any job of this chain can complete the work for the child. */
   readonly root: JobId;
-  /** Whether the parent has ended as required, with all files that the child takes. The parent may then be deleted. */
+  /** Whether the parent has ended as required, with all files that the child takes. Users can then delete the parent. */
   readonly isDone: boolean;
 }
 
@@ -334,9 +334,9 @@ interface JobBase {
   /** Order of submission, unique. */
   readonly order: number;
   readonly spec: JobSpec;
-  /** The owner: the name of the token that submitted it. */
+  /** The owner: the name of the token that submitted the job. */
   readonly user: string;
-  /** The team of that token at submission; null for none. */
+  /** The token's team at submission; null for none. */
   readonly team: string | null;
   readonly rank: Rank;
   /** `wanted`: the job is not dispatched until it is approved. Null when it needs no approval. */

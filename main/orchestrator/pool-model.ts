@@ -65,14 +65,14 @@ export interface Launch {
   readonly expectedStart: WallMs | null;
   readonly machines: readonly string[];
   readonly orderedAt: WallMs;
-  /** When the order was last sent, or its answer failed; null if the engine certainly has no such launch. */
+  /** When the order was last sent, or when its answer failed; null if the engine certainly does not have the launch. */
   readonly submittedAt: WallMs | null;
   readonly acceptedAt: WallMs | null;
   readonly startedAt: WallMs | null;
   readonly joinedAt: WallMs | null;
   readonly endsAt: WallMs | null;
   readonly endedAt: WallMs | null;
-  /** Number of consecutive complete lists of the engine that did not contain the launch. */
+  /** Number of consecutive complete lists from the engine that did not contain the launch. */
   readonly missing: number;
 }
 

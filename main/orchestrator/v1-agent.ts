@@ -50,7 +50,7 @@ export const needsCooldown = (worker: Worker | null): boolean => isPublishedAgen
 
 /**
  * Returns the cooldown in ms after the end of a trainer; 0 for v2. v1 drops a job that arrives too early after a stop, or
- * after the response to a final report (items 4 and 7).
+ * after the response to a final report (section 3, items 4 and 7).
  */
 export function cooldownOf(worker: Worker, times: SettleTimes, wasStopped: boolean): number {
   if (!isPublishedAgent(worker)) return 0;

@@ -125,7 +125,7 @@ export function openSqliteStore(database: DatabaseLocation, deps: StoreDeps): Sq
   };
 }
 
-/** The hot rows exceed SQLite's default cache of 2 MB after a few hundred jobs. */
+/** Size of SQLite's cache. With a few hundred jobs, the frequently used rows exceed the default of 2 MB. */
 const cacheKib = 32_768;
 
 /** Wraps each read so that it reports disk faults to `disk`. */

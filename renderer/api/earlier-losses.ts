@@ -22,7 +22,7 @@ export interface EarlierLosses {
 
 /** A row must be visible for this long before its losses are read, so that scrolling past it causes no request. */
 const minVisibleMs = 250;
-/** A browser allows six connections per server, so this leaves some for other calls. */
+/** Maximum number of parallel reads. A browser allows six connections per server, so some remain for other calls. */
 const maxReads = 4;
 /** Points to request per attempt; a sparkline cannot show more. */
 const points = 30;

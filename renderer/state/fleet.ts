@@ -119,7 +119,7 @@ export function advance(fleet: Fleet, events: readonly UiEvent[]): Advance {
 }
 
 /**
- * Returns true for events that belong in the list of recent activity. Updates of running jobs are too frequent for it.
+ * Returns true for events that belong in the list of recent activity. Updates of running jobs are too frequent for this list.
  */
 const isShown = (event: UiEvent): boolean =>
   event.kind !== 'hidden' &&
@@ -134,7 +134,7 @@ export interface WorkersRead {
 
 /**
  * Merges a list of workers into the fleet, because heartbeats cause no events. If a worker has events newer than the
- * list, only its load and last contact are taken. Only events add and remove workers.
+ * list, takes only the load and the last contact from the list. Only events add and remove workers.
  */
 export function withRefreshedWorkers(fleet: Fleet, read: WorkersRead): Fleet {
   const since = fleet.recent.filter(event => event.seq > read.seq);

@@ -14,7 +14,7 @@ export function useRemembered<T>(
     try {
       localStorage.setItem(`trainyard.${key}`, JSON.stringify(next));
     } catch {
-      // The browser keeps nothing, such as in a private window. The choice then lasts until the page is closed.
+      // The browser stores nothing, for example in a private window. The choice then lasts until the page is closed.
     }
   };
   return [value, choose];

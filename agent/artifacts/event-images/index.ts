@@ -81,7 +81,7 @@ export function openEventImages({ outputDir, folder, isNew }: EventImagesOptions
   const recordsOf = (file: MetricsFile, offset: number): RecordFile => {
     const existing = files.get(file.path);
     if (existing !== undefined) return existing;
-    // The reader of scalars reports corrupt files.
+    // Corrupt files are reported by the code that reads the scalars of the same files.
     const opened = createRecordFile({ offset, maxRecordBytes, partBytes, onCorrupt: () => {} });
     files.set(file.path, opened);
     return opened;
@@ -133,7 +133,7 @@ async function writeAll(
     );
 }
 
-/** Returns only the error code. With the path of each image, a full disk would be reported once per image. */
+/** Returns only the error code. The message contains the image's path, so a full disk would be reported once per image. */
 const codeOf = (cause: unknown): string =>
   cause instanceof Error && 'code' in cause ? String(cause.code) : 'unknown';
 

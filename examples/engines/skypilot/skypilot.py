@@ -51,7 +51,7 @@ def path(name, what):
 
 
 def exit_code(name):
-    """Returns the exit code of `sky launch`; None while it runs. Returns 1 if it was killed, as by a restart of the machine."""
+    """Returns the exit code of `sky launch`; None while it runs. Returns 1 if it was killed, for example by a reboot."""
     try:
         with open(path(name, "exit"), encoding="utf-8") as file:
             return int(file.read())
@@ -66,7 +66,7 @@ def exit_code(name):
 
 
 def known_launches(prefix):
-    """Yields the name of each launch that this machine has started, and when it ended; None while it runs."""
+    """Yields name and end time of each `sky launch` that this machine has started. The time is None while the call runs."""
     os.makedirs(LAUNCHES, mode=0o700, exist_ok=True)
     for name in sorted(os.listdir(LAUNCHES)):
         if not name.startswith(prefix):

@@ -11,7 +11,7 @@ import type { Column } from '../table.ts';
 import { moment, timeText } from '../time.ts';
 import { verify } from './verify.ts';
 
-/** Adds the filter options that all audit commands share. */
+/** Adds the filter options that all audit commands share, except for `verify`. */
 const withFilter = (command: Command): Command =>
   command
     .option('--type <type>', 'only entries of this type, such as worker.created or worker.*')

@@ -32,7 +32,7 @@ export const percentOf = (done: number, all: number): number => (all === 0 ? 100
 export interface Source {
   readonly sha256: string;
   readonly bytes: number;
-  /** For messages; null for the manifest. */
+  /** The path that messages show; null for the manifest. */
   readonly path: string | null;
   /** Opens the content after its first `from` bytes. */
   bodyFrom(from: number): StreamBody;

@@ -18,7 +18,7 @@ interface Row extends Readonly<Record<string, unknown>> {
   readonly status: string;
   readonly step: number | null;
   readonly loss: number | null;
-  /** Run time of all attempts. */
+  /** Run time of all attempts together, in seconds. */
   readonly run_s: number;
   /** The values that differ between the jobs, by path. A path that this job's config lacks is absent. */
   readonly config: Readonly<Record<string, unknown>>;

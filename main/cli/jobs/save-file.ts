@@ -29,8 +29,8 @@ type DownloadSource = Pick<Remote, 'connection'> & { readonly fetch: Fetch };
 const silenceMs = 60_000;
 
 /**
- * Downloads a file into a folder, under its key. The data goes to a `.part` file next to the target, and the next run resumes
- * it after a broken connection. The `.part` file is renamed once its SHA-256 matches. Failures end the command.
+ * Downloads a file into a folder, under its key. The data goes to a `.part` file next to the target. After a broken connection,
+ * the next run continues that file. The `.part` file is renamed once its SHA-256 matches. Failures end the command.
  */
 export async function saveFile(
   source: DownloadSource,

@@ -27,7 +27,7 @@ const plainKey = (path: string): string => path.replaceAll(/([a-z\d])([A-Z])/g, 
 
 function isSecretPath(path: string): boolean {
   const names = path.split('.');
-  // Test each ancestor too: everything below `credentials` is secret, and list indexes follow the key of their list.
+  // Test each ancestor too: everything below `credentials` is secret, and so are the items `tokens.0` and `tokens.1` of a list.
   return names.some((_, at) => secretKey.test(plainKey(names.slice(0, at + 1).join('.'))));
 }
 

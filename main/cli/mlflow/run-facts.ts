@@ -6,7 +6,7 @@ import type { Pair } from './params.ts';
 
 export type RunStatus = 'SCHEDULED' | 'RUNNING' | 'FINISHED' | 'FAILED' | 'KILLED';
 
-/** The tag by which an export finds the run of an earlier export. */
+/** An export finds the run that an earlier export of the job created by this tag. */
 export const jobIdTag = 'trainyard.job_id';
 
 const statuses: Readonly<Record<ShownStatus, RunStatus>> = {

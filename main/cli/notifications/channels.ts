@@ -82,7 +82,7 @@ const create: RemoteSpec = {
   },
 };
 
-/** Prints a channel. A new signing secret goes to stderr, so that it does not end up where a script stores stdout. */
+/** Prints a channel. A new signing secret goes to stderr, so that a script which stores stdout does not store the secret. */
 function printChannel(remote: Remote, answer: ChannelView, newSecret: string | null): void {
   printOne(remote, { answer, facts: factsOf(answer) });
   if (newSecret !== null) remote.terminal.err(`Signing secret, shown only once: ${newSecret}\n`);

@@ -67,7 +67,7 @@ export function poolStatus({ paused, unreachable }: PoolView): string {
   return unreachable === null ? 'ready' : 'unreachable';
 }
 
-/** Says why the pool does not order some or all machines; empty if it orders all. */
+/** Describes why the pool cannot order machines, or only some shapes of them; empty if nothing prevents orders. */
 function troubleOf({ paused, unreachable, impossible }: PoolView): string {
   if (paused !== null) return `by ${paused.by}${paused.reason === '' ? '' : `: ${paused.reason}`}`;
   if (unreachable !== null) return unreachable.detail;

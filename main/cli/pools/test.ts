@@ -161,7 +161,7 @@ export function phasesOf(launch: LaunchView) {
   };
 }
 
-/** Returns at least 0, because the engine's clock may differ from the orchestrator's. */
+/** Returns null if a time is missing. Never returns less than 0, although the engine's clock may differ from the server's. */
 const secondsBetween = (from: string | null, to: string | null): number | null =>
   from === null || to === null
     ? null

@@ -30,7 +30,7 @@ const columns: readonly Column<Result>[] = [
   { title: 'DETAIL', text: ({ detail }) => detail ?? '', minWidth: 16 },
 ];
 
-/** Refusals for workers that the user can update only by hand, with a command on their machine. */
+/** Reasons for which the server refuses an update that the user can still make by hand on the worker's machine. */
 const manualOnly: readonly (string | null)[] = ['off', 'insecure', 'read_only', 'too_old'];
 
 export const update: RemoteSpec = {

@@ -34,7 +34,7 @@ export function guardFailures(limit: FailureLimit, note: Orchestrator['access'][
     const address = addressOf(request) ?? 'unknown';
     const call = callOf(request);
     const why = refusal.code;
-    // The token of such a caller is valid, so its requests are still answered. Only the number of audit rows is limited.
+    // The token of such a caller is valid, so its requests are not throttled. Only the number of audit rows is limited.
     if (why === 'not_your_worker' && caller?.kind === 'worker') {
       if (limit.note(caller.id) === 'count')
         note('auth.refused', address, call, { why, worker_id: caller.id }, caller.id);

@@ -4,7 +4,7 @@ import { plainIssues } from '../../../protocol/plain-issue.ts';
 import { accept, type Outcome, refuse } from '../../../protocol/problem.ts';
 import { IdempotencyKey } from '../../../protocol/queue-api.ts';
 
-/** Returns the key of a submission and the hash of its body; null without a key. */
+/** Returns the idempotency key of a submission and the hash of its body; null without a key. */
 export function keyOf(
   inBody: string | undefined,
   request: Request,

@@ -17,8 +17,9 @@ export const installScript = (version: string, programs: readonly Pinned[]): str
   scriptOf(version, programs, 'asks=no');
 
 /**
- * Returns the same script with the address and the pin of the server, unless the command line names another address. Without a
- * token, it asks for one. Over plain HTTP, an attacker could replace the script, so it only explains this.
+ * Returns the same script, which adds the server's address and pin unless its command line names another address. Without a
+ * token, the script asks for one. If an attacker could replace the script, because the URL is not encrypted, returns a script
+ * that only explains this.
  */
 export const joinScript = (
   version: string,

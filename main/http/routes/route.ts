@@ -176,7 +176,8 @@ interface FieldError {
 }
 
 /**
- * If the body is a list, wraps it for the call's variant for lists, and returns that variant, which needs the same permission.
+ * Returns the call for the request. If the body is a list, that is the call's variant for lists, which needs the same
+ * permission. Wraps the list in the field that the variant expects.
  */
 function rowFor(row: Call, request: Request): Call {
   if (row.list === undefined || !Array.isArray(request.body)) return row;

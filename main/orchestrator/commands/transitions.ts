@@ -91,7 +91,7 @@ function noteDeadlines(core: Core, tx: Tx, job: Job): void {
     return;
   }
   tx.afterCommit(() => unconfirmed.delete(job.id));
-  // An attempt that was given up may still run, and return.
+  // Keep the start of an attempt that was given up: its worker may still run it, and report again.
   if (job.attempt?.end?.outcome !== 'given_up') tx.afterCommit(() => attemptStart.delete(job.id));
   const delayMs = job.status === 'pending' ? job.notBefore - core.time.now() : 0;
   // Set the backoff before the commit: a dispatch in this transaction must see it.

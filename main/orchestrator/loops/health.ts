@@ -157,7 +157,7 @@ function act(core: Core, tx: Tx, action: RecoveryAction): void {
     return;
   }
   if (action.kind === 'remove') {
-    if (isForgotten(core, tx, worker)) removeWorker(core, tx, worker, system);
+    if (isRemovalDue(core, tx, worker)) removeWorker(core, tx, worker, system);
     return;
   }
   const node = tx.heldNodeOf(worker.id);
@@ -209,7 +209,7 @@ function isOverdue(core: Core, worker: Worker, job: LiveJob, why: 'timeout' | 'd
   return deadline !== null && deadline <= core.clock.mono();
 }
 
-const isForgotten = (core: Core, tx: Tx, worker: Worker): boolean =>
+const isRemovalDue = (core: Core, tx: Tx, worker: Worker): boolean =>
   (worker.gone !== null || worker.agent === null) &&
   (core.deadlines.removal.get(worker.id) ?? Number.POSITIVE_INFINITY) <= core.clock.mono() &&
   !workerIsHeld(tx, worker.id);

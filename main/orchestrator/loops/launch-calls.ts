@@ -8,7 +8,7 @@ import type { LaunchEvent } from '../rules/launch-lifecycle.ts';
 import { noticeMsOf } from '../rules/pool-rules.ts';
 import { maySubmit } from '../views/demand-facts.ts';
 
-/** Time in ms that a worker has after its notice period to leave. After that, the orchestrator ends its machine. */
+/** Time in ms within which a worker must leave after its notice period. After that, the orchestrator ends its machine. */
 const leaveMs = 60_000;
 /** Minimum time in ms between two calls to end the same launch. */
 const endAgainMs = 30_000;
@@ -71,7 +71,7 @@ export function createLaunchCalls(core: Core, engineOf: EngineOf, contactOf: Con
     core.jobQueue.noteWorker(workerId);
   }
 
-  /** Submits wanted launches, ends ending ones, and sends notices to workers that must leave. */
+  /** Submits launches in state `wanted`, ends launches in state `ending`, and sends notices to workers that must leave. */
   return function carryOut(): void {
     const open = core.store.openLaunches();
     forgetClosed(open, endCalls.endings, notified);

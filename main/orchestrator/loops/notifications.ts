@@ -24,7 +24,7 @@ const inspectMs = 30_000;
 /** Number of ended deliveries that are kept. */
 const keptDeliveries = 1_000;
 const hourMs = 3_600_000;
-/** Larger images are not attached: Discord refuses requests above 8 MiB, and mail servers often do above 10 MB. */
+/** Larger images are not attached: Discord refuses requests above 8 MiB, and many mail servers refuse messages above 10 MB. */
 const maxSampleBytes = 4 * 2 ** 20;
 /** Number of newest files that are searched for a sample. */
 const searchedFiles = 50;

@@ -83,7 +83,7 @@ export interface SteadyClock extends Clock {
  */
 export function createSteadyClock(clock: Clock, times: SteadyTimes): SteadyClock {
   let pausedMs = 0;
-  /** The last returned time. The clock never goes back behind it. */
+  /** The last returned time. The clock never returns an earlier time. */
   let lastReturned = clock.mono();
   let tickedAt = clock.mono();
   let wallTickedAt = clock.wall();

@@ -48,7 +48,7 @@ interface Entry {
   /** True if `contactAt` is a contact with the worker. False if it is the start of a grace period. */
   met: boolean;
   duplicate: DuplicateInstance | null;
-  /** Keys of the known GPU troubles that the last report did not name. A second report without them ends them. */
+  /** Keys of the known GPU troubles that the last report did not name. A trouble ends if the next report omits it, too. */
   doubted: ReadonlySet<string>;
   /** Time at which the stream broke; null while a stream is open, and after a clean end. */
   lostStreamAt: MonoMs | null;

@@ -119,7 +119,7 @@ export function notePower(
   const jobId = live?.id ?? node?.jobId ?? null;
   const attemptId = live?.attempt.id ?? node?.attemptId ?? null;
   const spec = live?.spec ?? (jobId === null ? undefined : core.store.job(jobId)?.spec);
-  // Jobs number GPUs by their positions in the worker's list. A job without a number of GPUs can use all.
+  // A job identifies GPUs by their position in the worker's list. A job that requests no number of GPUs can use all of them.
   const listed = agent?.capabilities.gpus ?? [];
   const positions = spec === undefined ? [] : gpusFor(spec);
   const gpus =

@@ -32,7 +32,7 @@ export interface JobQueue {
   noteQueue(): void;
   /** Returns the next placement. Null when there is none, or when the queue is paused or at its limit. */
   next(context: EligibilityContext, read: Read): Placement | null;
-  /** Returns the worker that would get this job if it were queued now; null for none. Place all other jobs before this call. */
+  /** Returns the worker that would get this job if it were queued now; null for none. Exact only after `next` returned null. */
   takerFor(context: EligibilityContext, read: Read, job: PendingJob): WorkerId | null;
   /**
    * Returns jobs that only wait for a worker, in dispatch order, at most `limit` of each shape. Empty while the queue is
@@ -41,7 +41,7 @@ export interface JobQueue {
   waiting(context: EligibilityContext, read: Read, limit: number): readonly QueuedJob[];
 }
 
-/** Interval in ms at which workers are checked that can become available without a notification. */
+/** Interval in ms between checks of workers that can become available without a notification. */
 const lookAgainMs = 1_000;
 
 export function createJobQueue(): JobQueue {

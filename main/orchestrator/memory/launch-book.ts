@@ -28,12 +28,12 @@ export interface LaunchBook {
   /** Restarts the time in which started machines must register. Called after a start or a long pause of the orchestrator. */
   grant(now: MonoMs): void;
   /**
-   * Returns for how many ms the worker could have registered. `startedMs`: the time since its machine started. Times in
+   * Returns the time in ms that the worker has had to register. `startedMs`: the time since its machine started. Times in
    * which the orchestrator was not running do not count.
    */
   joinMs(worker: WorkerId, startedMs: number, now: MonoMs): number;
   noteIdle(worker: WorkerId, isIdle: boolean, now: MonoMs): void;
-  /** Returns for how many ms the worker has been idle; 0 when it is not idle. */
+  /** Returns the time in ms since the worker became idle; 0 when it is not idle. */
   idleMs(worker: WorkerId, now: MonoMs): number;
 }
 

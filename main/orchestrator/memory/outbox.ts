@@ -9,7 +9,7 @@ const maxPending = 1_000;
 interface OutboxDeps {
   readonly ids: Pick<Ids, 'delivery'>;
   readonly time: Pick<TrustedTime, 'now'>;
-  /** Makes the loop deliver immediately. */
+  /** Wakes the delivery loop, so that it does not wait for its next turn. */
   readonly deliverSoon: () => void;
 }
 

@@ -154,7 +154,10 @@ export interface JobReads {
   alikeJobs(likeness: string, user: string | null): readonly AlikeJob[];
   /** Returns jobs that ended before this time, the earliest first. Excludes jobs that pending jobs wait for. */
   endedJobs(before: WallMs, limit: number): readonly JobId[];
-  /** Returns the newest retry of a chain, preferably one that has not failed, else the root; null when none is stored. */
+  /**
+   * Returns the newest retry of a chain, preferably one that neither failed nor was cancelled. Returns the root if no
+   * retry is stored, and null if the root is not stored either.
+   */
   newestRetry(root: JobId): Job | null;
   /** Returns the completed jobs in a chain of retries, newest first, at most 20. */
   completedIn(root: JobId): readonly JobId[];

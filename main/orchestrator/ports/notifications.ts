@@ -15,7 +15,7 @@ export interface Subscriber {
   readonly user: string;
   /** Null for the admin token. */
   readonly tokenId: TokenId | null;
-  /** The rule that the browser has chosen. */
+  /** The rule with the events that the user chose in this browser. */
   readonly ruleId: RuleId;
 }
 

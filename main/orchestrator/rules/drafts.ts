@@ -169,7 +169,7 @@ const withoutDevices = (config: TrainerConfig): TrainerConfig =>
     Object.entries(config).filter(([key]) => key !== devicesKey && key !== `--${devicesKey}`),
   );
 
-/** Returns the draft with the name of its template; null for none. */
+/** Returns the draft with the name of its template. `template`: null for none. */
 export const fromTemplate = (draft: Draft, template: string | null): Draft => ({
   ...draft,
   spec: { ...draft.spec, about: { ...draft.spec.about, template } },

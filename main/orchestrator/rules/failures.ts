@@ -23,7 +23,7 @@ export function failureCause(ending: Ending): FailureCause {
   if (ending.cause !== null) return ending.cause;
   if (ending.error !== null && outOfMemory.test(ending.error)) return 'out_of_memory';
   const code = ending.exitCode ?? numberIn(ending.error);
-  // The orchestrator did not request this SIGTERM: a provider takes a spot machine back, or the owner stops it.
+  // The orchestrator did not request this SIGTERM: a provider takes a spot machine back, or the owner stops the trainer.
   if (ending.signal === 'SIGTERM' || code === -15) return 'preempted';
   if (ending.signal !== null || (code !== null && code < 0)) return 'trainer_signal';
   return 'trainer_exit';

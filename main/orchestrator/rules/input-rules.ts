@@ -138,7 +138,7 @@ const depthOf = ({ key }: Artifact): number => key.split('/').length;
 const safetensorsFirst = (a: Artifact, b: Artifact): number =>
   Number(b.key.endsWith('.safetensors')) - Number(a.key.endsWith('.safetensors'));
 
-/** Finds the final model of the newest attempt that has one. Prefers files in upper folders: subfolders have variants. */
+/** Finds the final model of the newest attempt that has one. Prefers files in upper folders: subfolders contain variants. */
 function resultIn(models: readonly Artifact[]): FoundInput | string {
   const [first] = newestFirst(models.filter(({ kind }) => kind === 'final_model')).toSorted(
     (a, b) => b.attempt - a.attempt || depthOf(a) - depthOf(b) || safetensorsFirst(a, b),

@@ -22,8 +22,8 @@ interface KnownKeys {
 const maxShown = 10;
 
 /**
- * Warnings about config keys that are not in the trainer's own list. Empty before a worker has reported that list, and
- * for fleet tests, which have no trainer.
+ * Returns warnings about config keys that are not in the trainer's own list. Empty before a worker has reported that list,
+ * and for fleet tests, which have no trainer.
  */
 export function configWarnings(
   { trainerKeys }: { readonly trainerKeys: KnownKeys },

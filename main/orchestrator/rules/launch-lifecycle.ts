@@ -98,13 +98,13 @@ const exitDetail = ({ exit, engineId }: Sighting): string | null =>
     ? null
     : `The engine reports ${engineId} as ${exit.replace('_', ' ')}`;
 
-/** Adds the facts that the engine reports. Times that it no longer reports keep their last value. */
+/** Adds the facts that the engine reports. Times that the engine no longer reports keep their last value. */
 function withSighting(launch: Launch, { sighting }: EventOf<'sight'>, now: WallMs): Launch {
   const { engineId, reason, expectedStart, nodes } = sighting;
   const sighted: Launch = {
     ...launch,
     engineId,
-    // The engine has it, even if an earlier list did not contain it.
+    // The engine has the launch, even if an earlier list did not contain it.
     submittedAt: launch.submittedAt ?? now,
     acceptedAt: launch.acceptedAt ?? now,
     startedAt: sighting.startedAt ?? launch.startedAt,

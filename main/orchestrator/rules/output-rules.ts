@@ -17,7 +17,7 @@ export interface StorageLimits {
  * shorten it.
  */
 const lastUploadsMs = 600_000;
-/** A restarted server opens no upload window for a job that ended longer ago: the upload token may have leaked since. */
+/** A restarted server opens no upload window for a job that ended longer ago than this: the upload token may have leaked. */
 const maxAbsenceMs = 7 * 24 * 3_600_000;
 
 export interface UploadState {

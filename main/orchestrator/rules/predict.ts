@@ -4,7 +4,7 @@ import type { Progress } from '../../../protocol/reports.ts';
 export interface Taker {
   /** Estimated time until the worker takes its next job. */
   readonly freeInMs: number;
-  /** Whether the worker's agent leaves after that job. */
+  /** Whether the worker takes only one more job, because its agent then leaves. */
   readonly takesOne: boolean;
 }
 

@@ -43,7 +43,10 @@ export function spreadInto({ below, above }: Gap): Spread | null {
 const steps = (length: number, turnOf: (index: number) => number): readonly number[] =>
   Array.from({ length }, (_, index) => turnOf(index));
 
-/** Why a job cannot move next to another. Users can choose only the order of jobs with the same level or both at the top. */
+/**
+ * Why a job cannot move next to another job. Users can choose the order of two jobs only if both have the same level, or if
+ * both are at the top.
+ */
 export type Boundary = 'target_is_top' | 'job_is_top' | 'priority';
 
 /** Returns the boundary between two jobs in the queue; null when users can choose their order. */

@@ -48,7 +48,7 @@ const isAhead = ({ state }: ProgramUpdate): boolean => state === 'queued' || sta
 /** Whether the update has not ended. */
 export const isUnderWay = (update: ProgramUpdate): boolean => isActive(update) || isAhead(update);
 
-/** Whether a worker with this update gets no jobs. With a queued update it still does, so that no rig waits idle. */
+/** Whether a worker with this update gets no jobs. While the update is queued, the worker still gets jobs, to avoid idle time. */
 export const takesNoJobs = (update: ProgramUpdate | null | undefined): boolean =>
   update !== null && update !== undefined && (update.state === 'waiting' || isActive(update));
 

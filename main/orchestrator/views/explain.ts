@@ -25,7 +25,7 @@ import { createJobBlockers, createVerdicts, type Verdict } from './verdicts.ts';
 /** Maximum number of jobs ahead that are evaluated. */
 const maxAhead = 300;
 
-/** Explains why jobs wait at the time when the explainer is created. The methods share the results of costly evaluations. */
+/** Explains why jobs wait, from the facts at the explainer's creation. The methods share the results of costly evaluations. */
 export interface Explainer {
   /** Returns the most important reason in one line, and in a form for programs. */
   why(job: PendingJob): { readonly reason: string; readonly wait: JobWait };

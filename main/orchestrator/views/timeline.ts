@@ -139,7 +139,7 @@ interface Predicted {
 /** Time for which predictions of a large fleet are shared, in ms. */
 const sharedMs = 10_000;
 
-/** Number of evaluated pairs of a job and a worker above which predictions are shared, because they take several milliseconds. */
+/** Predictions that evaluate more pairs of a job and a worker than this take several milliseconds, so they are shared. */
 const maxFreshEvaluations = 3_000;
 
 /**

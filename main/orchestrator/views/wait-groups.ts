@@ -8,7 +8,7 @@ import { createExplainer, type Explainer } from './explain.ts';
 
 /** Maximum number of jobs that are grouped, from the front of the queue. */
 const maxJobs = 2_000;
-/** Maximum number of groups, because each evaluates all workers. */
+/** Maximum number of groups, because each group evaluates all workers. */
 const maxGroups = 50;
 
 /** Pending jobs that wait for the same reason. */

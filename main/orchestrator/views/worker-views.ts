@@ -128,7 +128,7 @@ const ageS = (ms: number): number => Math.round(ms / 100) / 10;
 export const isoOrNull = (core: Core, at: WallMs | null): string | null =>
   at === null ? null : core.clock.iso(at);
 
-/** Returns when the worker's stream broke; null if it is open or the worker is already recorded as offline. */
+/** Returns when the worker's stream broke; null if the stream is open, or if the worker is already recorded as offline. */
 function lostStreamOf(core: Core, worker: Worker): string | null {
   const lostAt = worker.gone === null ? core.connections.lostStreamAt(worker.id) : null;
   return lostAt === null ? null : core.clock.iso(core.clock.wall() + lostAt - core.clock.mono());

@@ -19,7 +19,7 @@ export interface ContentSweep {
 export interface ContentSweepDeps {
   readonly store: Pick<Store, 'write' | 'droppedContents' | 'storedContents' | 'acceptsWrites'>;
   readonly files: ContentFiles;
-  /** The locks that the code that stores contents uses, too. */
+  /** The locks, shared with the code that stores contents. */
   readonly locks: Locks;
   /** Removes dataset versions that are no longer needed. */
   readonly collect: () => Promise<unknown>;

@@ -186,7 +186,7 @@ async function linkOn(root: string, file: string): Promise<string | null> {
   return null;
 }
 
-/** Describes a link itself, not its target. */
+/** Returns the stats of a link itself, not of its target; null when the path cannot be read. */
 const factsOf = (path: string): Promise<Stats | null> => lstat(path).catch(() => null);
 
 const blocked = (detail: string): Refused => refuse('config_in_the_way', `${detail}: choose another name`);

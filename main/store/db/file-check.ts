@@ -76,7 +76,10 @@ function openToRead(file: string): Database.Database {
 export const sizeOf = (file: string): number | null =>
   statSync(file, { throwIfNoEntry: false })?.size ?? null;
 
-/** For a log beside a file that is not in WAL mode. The file must be a backup, because opening a database sets WAL mode. */
+/**
+ * The message for a log beside a file that is not in WAL mode. The file must be a backup, because opening a database sets WAL
+ * mode.
+ */
 const foreignLog = (file: string): string =>
   `the log ${file}-wal belongs to another database than ${file}, which is a backup. Nothing was changed: move ${file}-wal ` +
   `and ${file}-shm away, and start again`;

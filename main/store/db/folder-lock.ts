@@ -17,7 +17,7 @@ export class FolderInUse extends Error {
 }
 
 /**
- * Locks the data folder until this process ends, even by a crash. The operating system holds the lock on lock.db through SQLite
+ * Locks the data folder until this process exits or crashes. The operating system holds the lock on lock.db through SQLite
  * (docs/adr/0007-folder-lock.md). Throws `FolderInUse`, which names the process that holds the lock. Touches only the two lock
  * files.
  */

@@ -125,9 +125,9 @@ interface Scopes {
 interface Effects {
   readonly add: (effect: () => void) => void;
   count(): number;
-  /** Discards the callbacks added after the count was `count`. */
+  /** Keeps the first `count` callbacks, and discards the others. */
   truncateTo(count: number): void;
-  /** Runs and discards the callbacks added after the count was `count`. */
+  /** Runs and discards all callbacks except the first `count`. */
   run(count?: number): void;
 }
 

@@ -13,7 +13,7 @@ import { uploadMigrations, datasetMigrations } from './file-migrations.ts';
 import { usageMigrations } from './usage-migrations.ts';
 import { workerMigrations } from './worker-migrations.ts';
 
-/** One step per migration, never changed once released. Append new steps at the end (CONTRIBUTING.md). */
+/** The migrations in order. A released migration never changes. Append new ones at the end (CONTRIBUTING.md). */
 const migrations: readonly string[] = [
   `
   CREATE TABLE workers (

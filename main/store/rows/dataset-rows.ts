@@ -83,7 +83,7 @@ function versionWrites(db: Database) {
   );
   const complete = db.prepare<[number]>('UPDATE dataset_versions SET complete = 1 WHERE id = ?');
   const pin = db.prepare<[number, number]>('UPDATE dataset_versions SET pinned = ? WHERE id = ?');
-  // With 0, the contents that no other version has can be removed immediately.
+  // With `stored_at` = 0, contents that no other version has can be removed immediately.
   const abandon = db.prepare<[number]>(
     'UPDATE contents SET stored_at = 0 WHERE id IN (SELECT content_id FROM dataset_contents WHERE version_id = ?)',
   );

@@ -28,7 +28,7 @@ export function createDependencyRows(db: Database): DependencyReads {
   const ofRoot = db.prepare<[Record<string, unknown>], OpenLink>(openQueries.ofRoot);
   const ofParent = db.prepare<[Record<string, unknown>], OpenLink>(openQueries.ofParent);
   const roots = db.prepare<[], Id>(`SELECT DISTINCT root_id FROM ${isOpen}`).pluck();
-  // `(SELECT ?)` instead of `?`: because of STAT4, SQLite would prepare the statement again for each bound value.
+  // `(SELECT ?)` instead of `?`: SQLite is built with STAT4 here, and would prepare the statement again for each bound value.
   const children = db
     .prepare<[string, number], Id>(
       `SELECT j.id FROM job_parents p INDEXED BY job_parents_parent CROSS JOIN jobs j ON j.id = p.job_id

@@ -79,7 +79,7 @@ const toEvent = ({ seq, at, fact }: EventRow): StoredEvent => ({
   at,
 });
 
-/** Minimum difference in ms between the clocks that is recorded. A clock that uses a time server deviates by less. */
+/** Smaller differences in ms between trusted time and wall clock are not recorded. A synchronized clock deviates by less. */
 const minOffsetMs = 1_000;
 
 const columns = 'seq, at, type, actor_type, actor_id, address, target_type, target_id, details, hash';

@@ -88,13 +88,13 @@ function hasOnlyAsciiCase(text: string): boolean {
   return others.toUpperCase() === others.toLowerCase();
 }
 
-/** Ignores case. SQLite's LIKE does this only for ASCII letters, so other patterns use `in_one_case`, which is slower. */
+/** Matches a LIKE pattern, ignoring case. SQLite ignores case only for ASCII letters, so others need the slower `in_one_case`. */
 const like = (column: string, pattern: string): Condition =>
   hasOnlyAsciiCase(pattern)
     ? { text: `${column} LIKE ? ESCAPE '\\'`, values: [pattern] }
     : { text: `in_one_case(${column}) LIKE ? ESCAPE '\\'`, values: [pattern] };
 
-/** Compares the JSON text first, because most jobs have no tags and parsing the list takes longer. */
+/** Matches jobs with this tag. Checks for an empty list first, because most jobs have no tags, and parsing takes longer. */
 function hasTag(tag: string): Condition {
   const isTag = like('value', escaped(tag));
   return {
@@ -103,7 +103,10 @@ function hasTag(tag: string): Condition {
   };
 }
 
-/** Matches jobs whose newest attempt is on a worker with a matching name or id. Deleted workers match, too. */
+/**
+ * Matches jobs whose newest attempt is on a worker with a matching name or id. Deleted workers match, too. `id`: the SQL
+ * expression for the id; null to match only names.
+ */
 function ofWorkers(pattern: string, id: string | null): Condition {
   const names = [like('name', pattern), ...(id === null ? [] : [like(id, pattern)])];
   const workers = `SELECT id FROM workers WHERE ${names.map(({ text }) => text).join(' OR ')}`;

@@ -191,7 +191,7 @@ function jobReads(db: Database) {
   const payloadOf = db.prepare<[string], PayloadTexts>(
     'SELECT config, dataloader, files, data FROM payloads WHERE job_id = ?',
   );
-  // `(SELECT ?)` instead of `?`: because of STAT4, SQLite would prepare the statement again for each bound value.
+  // `(SELECT ?)` instead of `?`, for the same reason as in `jobById`.
   const attemptsOf = db.prepare<[string], AttemptRow>(
     'SELECT * FROM attempts WHERE job_id = (SELECT ?) ORDER BY n',
   );

@@ -31,7 +31,7 @@ export interface JobSearchStatements extends Pick<Tx, 'jobPosition' | 'countFoun
   findJobs(filter: JobFilter): readonly JoinedRow[];
 }
 
-/** `joined` selects a job `j` and its newest attempt `a`. */
+/** `joined`: the SELECT clause for a job `j` and its newest attempt `a`. */
 export function createJobSearch(db: Database, joined: string): JobSearchStatements {
   // SQLite's own `lower` and LIKE ignore case for ASCII letters only.
   db.function('in_one_case', { deterministic: true }, (text: unknown) => String(text).toLowerCase());

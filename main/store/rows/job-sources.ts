@@ -57,13 +57,16 @@ export const everyJob: Source = {
   approval: 'j.approval',
 };
 const unendedJobs: Source = { ...everyJob, where: isUnended };
-/** The index has every condition and sort value, so a list reads only the rows of the jobs that it returns (docs/adr/0039). */
+/**
+ * The index contains all values to filter and sort by, so a list reads only the rows of the jobs that it returns
+ * (docs/adr/0039).
+ */
 const endedJobs: Source = {
   from: 'jobs j INDEXED BY jobs_list',
   where: isEnded,
   values: { ...sortValues, state: `(CASE j.status ${rankCases(finalStatuses)} END)`, eta: 'NULL' },
   state: 'j.status',
-  // Among jobs with equal values, the newest sort first. When the sorter reads these first, it does not have to store the others.
+  // Among jobs with equal values, the newest come first. If the sorter reads the newest jobs first, it need not store the others.
   order: 'ORDER BY j.ord DESC',
   approval: 'NULL',
 };

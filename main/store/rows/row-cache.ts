@@ -120,7 +120,7 @@ function cacheJobs(rows: JobRows & Pick<DependencyReads, 'openRoots'>, forget: F
   };
 }
 
-/** The roots are read again after they have doubled and grown by this number, because unneeded roots are not removed. */
+/** The roots are read again when there are more than twice as many as before, plus this number. Unneeded roots then disappear. */
 const spareRoots = 1_000;
 
 /**

@@ -21,7 +21,7 @@ export function promptText({ prompt, prompt_index: index }: SampleView, t: Galle
   return index === null ? t('gallery.prompt.none') : t('gallery.prompt', { number: index + 1 });
 }
 
-/** Names the step or epoch of a sample; the name of the file when it has neither. */
+/** Returns the step or epoch of a sample as text, or its file name when the sample has neither. */
 export const positionText = ({ at, name }: GallerySample, t: GalleryTranslator): string =>
   at === null ? name : t(`files.at.${at.unit}`, { count: at.count });
 

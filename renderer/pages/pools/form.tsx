@@ -161,7 +161,7 @@ function EngineFields({ draft, errors, put, pool, onKind }: EngineFieldsProps) {
   );
 }
 
-/** Settings that most pools leave unchanged. The section opens automatically when one of them has an error. */
+/** Settings that most pools leave unchanged. The section opens automatically when one of these settings has an error. */
 function Advanced(parts: PartProps) {
   const t = usePoolT();
   const [isOpen, setOpen] = useState(false);

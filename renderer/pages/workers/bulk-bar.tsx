@@ -13,7 +13,7 @@ interface BulkBarProps {
   readonly onChoose: (workers: readonly WorkerView[]) => void;
 }
 
-/** Actions for the selected workers. Hides end of drain and update if they would change no worker. */
+/** Actions for the selected workers. Hides the actions Undrain and Update when they would change no selected worker. */
 export function BulkBar({ chosen, shown, onChoose }: BulkBarProps) {
   const t = useFleetTexts();
   const start = useStartAction();

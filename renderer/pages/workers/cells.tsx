@@ -101,7 +101,7 @@ function useLostText(worker: WorkerView): string | null {
 
 /**
  * Shows that the connection to a worker is lost, until the worker reconnects or goes offline. The tag is necessary,
- * because the status of the worker changes only then.
+ * because the status of the worker does not change before the worker goes offline.
  */
 export function LostTag({ worker }: CellProps) {
   const text = useLostText(worker);

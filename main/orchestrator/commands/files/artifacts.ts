@@ -49,7 +49,7 @@ export const createArtifactCalls = (core: Core, limits: StorageLimits) => ({
   ...createOutstandingCalls(core),
 });
 
-/** Checks the permission and the size of uploads, and records them. */
+/** Calls that record uploads. They check that the attempt may upload, and that its files fit the limits. */
 function createUploadCalls(core: Core, limits: StorageLimits) {
   const { store, time } = core;
   return {
@@ -229,7 +229,7 @@ export const artifactView = (core: Core, artifact: Omit<Artifact, 'order'>): Art
   created_at: core.clock.iso(artifact.createdAt),
 });
 
-/** Removes the expired checkpoints of a job, after a newer checkpoint is complete. */
+/** Removes the older checkpoints that a job need not keep, after a newer checkpoint is complete. */
 function dropExpired(core: Core, tx: Tx, id: JobId, keep: number): void {
   for (const { name, files, bytes } of expired(judgedCheckpoints(tx, id), keep)) {
     for (const { key } of files) removeArtifact(core, tx, id, key);

@@ -176,8 +176,8 @@ function noteNanLoss(core: Core, tx: Tx, { jobId, attemptId }: MetricRun): void 
 const emptyTail: SeriesTail = { page: 0, buckets: [], width: 1 };
 
 /**
- * Maximum number of full curves that one call halves. To halve a curve, neighbouring buckets are merged and the whole curve
- * is written again. Other commands must wait during that time.
+ * Maximum number of full curves that one call halves. Halving merges neighbouring buckets and writes the whole curve again.
+ * Other commands must wait during that time.
  */
 const maxHalved = 2;
 

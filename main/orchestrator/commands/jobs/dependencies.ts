@@ -143,7 +143,7 @@ function releaseNext(core: Core, tx: Tx, id: JobId, which: OpenChildren): void {
   if (parent !== null && 'endedAt' in parent) releaseBatch(core, tx, parent, which);
 }
 
-/** Releases children that waited for the files of a completed job. Called when files arrived, or when the rest is given up. */
+/** Releases children that waited for files of a completed job. Called when files arrived, or when a user gave up on the rest. */
 export function releaseAfterUploads(core: Core, tx: Tx, completed: EndedJob): void {
   releaseChildren(core, tx, completed);
   notifyChildren(core, tx, completed);

@@ -19,7 +19,7 @@ export interface DryRun {
   readonly position: number | null;
   readonly reason: string | null;
   readonly explanation: Explanation;
-  /** About the config and the worker that would take the job. If none would, warnings that all possible workers share. */
+  /** About the config and the worker that would take the job. If none would, the warnings that all matching workers share. */
   readonly warnings: readonly JobWarning[];
   readonly needs: ConfigNeeds;
   /** Figures of earlier runs with a similar config that the submitter may see; null for none. */

@@ -115,7 +115,7 @@ export function createReports(core: Core, progress: ProgressBook) {
 
 /**
  * Starts the cooldown of SimpleTuner's agent after an unexpected end, even if the report is refused. After an expected
- * end, `applyEvent` starts it.
+ * end, `applyEvent` starts the cooldown.
  */
 function noteEnd(core: Core, tx: Tx, worker: Worker, jobId: JobId, { status }: StatusReport): void {
   if (!needsCooldown(worker)) return;
@@ -138,7 +138,7 @@ function apply(
   }
   progress.flush(tx, job.id, report.progress);
   const reported = tx.job(job.id) ?? job;
-  // A job with a loss curve has progress. So a job without progress, as most short jobs, needs no read of its curves.
+  // A job with a loss curve has progress. So for a job without progress, like most short jobs, the curves need not be read.
   if (reported.progress === null) return applyEvent(core, tx, reported, event, asWorker(worker.id));
   noteBestLoss(core, tx, job.id);
   return applyEvent(core, tx, tx.job(job.id) ?? job, event, asWorker(worker.id));
@@ -157,7 +157,7 @@ function refusalOf(tx: Tx, worker: Worker, job: Job, report: StatusReport): Retu
   if (report.attempt_id && report.attempt_id !== attempt.id) {
     return superseded(`A newer attempt of job ${job.id} has started: stop the trainer of the older one`);
   }
-  // The last worker of a pending job may report its end. It may continue the job only if it has no other job.
+  // A pending job's last worker may still report that the job has ended. It may continue the job only if it has no other job.
   const wouldContinue = job.status === 'pending' && !isFinal(report.status);
   if (wouldContinue && hadNodes(tx, job))
     return superseded(`The other workers of this attempt of job ${job.id} have stopped: stop its trainer`);

@@ -40,8 +40,8 @@ export function rememberKey(
 }
 
 /**
- * Returns the stored key of the job at `index` in a submission of several jobs. Clients' keys contain no spaces, so it
- * cannot equal the key of another submission.
+ * Returns the stored key of the job at `index` in a submission of several jobs. Clients' keys contain no spaces, so a stored
+ * key with an index cannot equal the key of another submission.
  */
 const keyAt = ({ key, fingerprint }: IdempotencyKey, index: number): IdempotencyKey => ({
   key: index === 0 ? key : `${key} ${index}`,

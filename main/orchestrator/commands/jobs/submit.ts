@@ -32,7 +32,7 @@ export interface Accepted {
   readonly isRepeat: boolean;
 }
 
-/** No job was created, because it would have had to wait and the request excluded that (`no_wait`). */
+/** No job was created: the job would have had to wait, but the request set `no_wait`. */
 export interface Rejected {
   readonly status: 'rejected';
   readonly reason: string | null;
@@ -90,7 +90,7 @@ export function createSubmissions(core: Core, configs: Configs) {
       idempotency: IdempotencyKey | null = null,
       template: string | null = null,
     ): Promise<Outcome<Submitted>> {
-      // Checked before the config is loaded, because the config may have changed or disappeared since.
+      // Checked before the config is loaded, because the config may have changed or disappeared since the first call.
       const earlier = earlierJob(core, core.store, by, idempotency);
       if (earlier !== null) return currentResult(core, earlier, true);
       const prepared = prepare(configs, request);

@@ -28,7 +28,7 @@ export interface Sweep {
 
 type Prepare = () => Outcome<readonly Entry[]> | Promise<Outcome<readonly Entry[]>>;
 
-/** Submissions of all combinations of values, for a config or a template. */
+/** Calls that submit one job for each combination of values, from a config or a template. */
 export function createSweeps(core: Core, configs: Configs) {
   const groupFor = (name: string): string => sweepGroup(name, core.clock.iso(core.clock.wall()));
 
@@ -79,7 +79,7 @@ export function createSweeps(core: Core, configs: Configs) {
     by: Actor,
     idempotency: IdempotencyKey | null,
   ): Promise<Outcome<Sweep>> => {
-    // Checked before the config is loaded, because the config may have changed or disappeared since.
+    // Checked before the config is loaded, because the config may have changed or disappeared since the first call.
     const earlier = earlierJobs(core, core.store, by, idempotency);
     if (earlier !== null) return repeated(core, earlier);
     const entries = await prepare();

@@ -74,7 +74,7 @@ export function orderLaunch(core: Core, tx: Tx, pool: Pool, order: NewLaunch): L
 
 /**
  * Applies an event to a launch, and updates its pool. If the launch has ended, also removes its worker. Returns the launch
- * after the event; null if it does not exist.
+ * after the event; null if there is no such launch.
  */
 export function applyLaunchEvent(core: Core, tx: Tx, id: LaunchId, event: LaunchEvent): Launch | null {
   const before = tx.launch(id);

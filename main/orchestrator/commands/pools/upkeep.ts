@@ -28,7 +28,7 @@ export function planLaunches(core: Core, tx: Tx, contactOf: ContactOf): void {
   tx.trimLaunches(core.time.earliest() - keptMs);
 }
 
-/** Ends launches that are not submitted yet, outside of the pool's hours and after its daily budget is used up. */
+/** Outside of the pool's hours, and after its daily budget is used up, ends the launches that are not submitted yet. */
 function dropHeldBack(core: Core, tx: Tx, facts: PoolFacts): void {
   const [blocker] = blockersOfOrders(facts, core.time.now()).filter(
     ({ code }) => code === 'hours' || code === 'budget',

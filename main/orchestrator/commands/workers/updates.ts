@@ -149,7 +149,7 @@ export function advanceUpdates(core: Core, tx: Tx): void {
   const updating = tx.workers().flatMap(worker => {
     const { id, name, update = null } = worker;
     if (update === null) return [];
-    // Uses the stored `gone`, because `statusOf` reports a silent worker as offline only a timeout after the server's start.
+    // Uses the stored `gone`: after a start of the server, `statusOf` reports a silent worker as offline only after T.
     return [{ id, name, update, isBusy: workerIsHeld(tx, id), isOffline: worker.gone !== null }];
   });
   for (const action of planUpdates(updating, core.time.now())) act(core, tx, action);

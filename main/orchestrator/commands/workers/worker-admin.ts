@@ -160,7 +160,7 @@ function freeName(host: string, taken: ReadonlySet<string>): string {
   return name;
 }
 
-/** Drains a worker. For a draining worker, sets a new deadline that counts from now, or changes nothing without a deadline. */
+/** Drains a worker. If the worker is draining already, only a request with a deadline has an effect: it sets a new deadline. */
 function drain(core: Core, tx: Tx, worker: Worker, { reason, deadlineMs }: DrainRequest, by: Actor): void {
   const before = worker.drain;
   if (before !== null && deadlineMs === null) return;

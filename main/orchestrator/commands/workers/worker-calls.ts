@@ -446,7 +446,7 @@ export function markOffline(
   recordWorkerEvent(core, tx, 'worker.offline', worker.id, actor, { why });
   if (why === 'goodbye') withdrawNodeOffer(core, tx, worker);
   const live = tx.liveJobOf(worker.id);
-  // A worker that disconnects will not accept its offer. A silent one may still have received it.
+  // A worker that disconnects will not accept its offer. A silent worker may still have received its offer.
   const type = why === 'goodbye' && live?.status === 'dispatched' ? 'withdraw' : 'silence';
   if (live !== null) applyEvent(core, tx, live, { type }, actor);
   tx.afterCommit(() => core.lookWithin(0));

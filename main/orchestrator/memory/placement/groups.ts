@@ -5,8 +5,8 @@ export type CanGather = (shape: Pick<Shape, 'key' | 'nodes' | 'matcher'>) => boo
 
 /**
  * Returns the idle workers that fit a shape, best first and `avoided` last. Omits workers that fit `keptShape`, because they
- * are kept for a job of that shape. Scans all idle workers. So it is used only if the shape needs several workers, or while
- * workers are kept. Other placements use the rankings.
+ * are kept for a job of that shape. Scans all idle workers, so callers use it only if the shape needs several workers, or
+ * while workers are kept. Other placements use the rankings.
  */
 export const idleFor = (
   idle: Iterable<Idle>,
@@ -38,8 +38,8 @@ export function groupOf(shape: Shape, fitting: readonly Idle[]): readonly Idle[]
 }
 
 /**
- * Returns the job for which idle workers are kept; null for none. The job needs several workers. Enough exist, but too few
- * are idle. If they were not kept, jobs on one worker would take each idle worker, and the large job would never start.
+ * Returns the job for which idle workers are kept; null for none. The job needs several workers. Enough workers fit the job,
+ * but too few of them are idle. If these were not kept, small jobs would take them, and the large job would never start.
  */
 export function keptFor(
   heads: readonly Waiting[],

@@ -13,7 +13,10 @@ export function createLoads(index: PlacementIndex) {
   const seenTeams = new Set<string>();
   let settings: QueueSettings | null = null;
 
-  /** A user without running jobs is never at the limit, so a changed limit affects only users with running jobs. */
+  /**
+   * Updates whether a user is at the limit. A user without running jobs never counts as at the limit: `takesJobs` handles a
+   * limit of 0 for all users.
+   */
   const applyUserLimit = (user: string): void => {
     const count = running.of(user);
     const isAtLimit = settings !== null && blockersOfUser(settings, user, count).length > 0;
@@ -52,7 +55,7 @@ export function createLoads(index: PlacementIndex) {
     forgetSettings(): void {
       settings = null;
     },
-    /** Whether the queue may dispatch jobs: it is not paused, and not at its limit. */
+    /** Whether the queue may dispatch jobs: it is not paused and not at its limit, and the limit per user is not 0. */
     takesJobs(read: Read): boolean {
       settings ??= load(read);
       return blockersOfAll(settings, running.total).length === 0 && settings.maxRunningPerUser !== 0;

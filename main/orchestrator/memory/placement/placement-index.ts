@@ -46,13 +46,13 @@ export interface PlacementIndex {
   /**
    * Returns the first job that idle workers fit, and its workers; null when there is none. Chooses the smallest fitting
    * machine, so that big machines stay free for jobs that need them. The local machine comes after all remote ones, and the
-   * worker to avoid comes last. Among equal workers, chooses the one with most of the job's datasets. A job on several
-   * workers may have too few idle ones. If `canGather` returns true for it, the jobs behind it do not get these workers.
+   * worker to avoid comes last. Among equal workers, chooses the one with most of the job's datasets. If a job needs several
+   * workers and too few are idle, `canGather` decides whether the jobs behind it must leave these workers idle.
    */
   next(canGather?: CanGather): Placement | null;
   /**
-   * Returns the worker that would get a job that is not in the queue if it were queued now. Returns the first of several
-   * workers. Null if no worker fits or another job goes first. The result is exact only if `next` returns null.
+   * Returns the worker that would get a new job if it were queued now. For a job on several workers, returns the first of
+   * them. Null if no worker fits or another job goes first. The result is exact only if `next` returns null.
    */
   wouldPlace(job: WaitingJob, canGather?: CanGather): WorkerId | null;
   /** Returns jobs in dispatch order, at most `limit` of each shape. Omits jobs of users and teams at their limit. */

@@ -29,7 +29,7 @@ export interface UserQueue {
   readonly jobs: Ranking<Waiting>;
   /** The queue's entry in `heads`; undefined while the queue is parked or empty. */
   head: Head | undefined;
-  /** The set of parked queues that contains this queue. It is parked when it is next, but its user is at the limit. */
+  /** The set of parked queues that contains this queue. A queue is parked when it is next, but its user is at the limit. */
   parkedIn: Set<UserQueue> | undefined;
 }
 
@@ -53,7 +53,7 @@ export interface WorkerClass {
   readonly key: string;
   readonly offering: Offering;
   readonly idle: Ranking<Idle>;
-  /** The entries of this class in `shape.open`, by shape that it fits. An entry is live while the class has an idle worker. */
+  /** The entries of this class in `shape.open` of each fitting shape. An entry is live while the class has an idle worker. */
   readonly fits: Map<Shape, OpenClass>;
 }
 

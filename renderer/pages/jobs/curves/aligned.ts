@@ -59,8 +59,8 @@ export function align(lines: readonly Line[], { smoothing, isLog }: Shaping): Al
 }
 
 /**
- * Returns the dot nearest to `x`, but skips gaps. Returns null if `x` is outside the line by more than `slack`, and if
- * the line has only gaps.
+ * Returns the dot nearest to `x`, but skips gaps. Returns null if `x` is outside the line by more than `slack`, or if the
+ * line has only gaps.
  */
 export function nearest(dots: readonly Dot[], x: number, slack: number): Dot | null {
   const [first, last] = [dots[0], dots.at(-1)];

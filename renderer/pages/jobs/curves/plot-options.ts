@@ -60,7 +60,7 @@ export function optionsOf(
 ): uPlot.Options {
   const grid = { stroke: palette.grid, width: 1 };
   const look = { stroke: palette.muted, font, grid, ticks: { ...grid, size: 4 } };
-  const toTheText = (values: readonly (number | null)[], text: (value: number) => string): string[] =>
+  const formatTicks = (values: readonly (number | null)[], text: (value: number) => string): string[] =>
     values.map(value => (value === null ? '' : text(value)));
   return {
     width,
@@ -83,9 +83,9 @@ export function optionsOf(
         incrs: increments[axis],
         size: 30,
         space: axis === 'time' ? 80 : 60,
-        values: (_plot, splits) => toTheText(splits, x => tickText(x, axis, t)),
+        values: (_plot, splits) => formatTicks(splits, x => tickText(x, axis, t)),
       },
-      { ...look, size: 64, values: (_plot, splits) => toTheText(splits, valueText) },
+      { ...look, size: 64, values: (_plot, splits) => formatTicks(splits, valueText) },
     ],
     cursor: {
       y: false,

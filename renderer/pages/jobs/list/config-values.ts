@@ -5,7 +5,7 @@ import { queueApi } from '../../../../protocol/queue-api.ts';
 
 type Values = Readonly<Record<string, string>>;
 
-/** Reads the config values of visible rows, many jobs per request. Caches them, because a job's config never changes. */
+/** Reads the config values of visible rows, many jobs per request. Caches the values, because configs of jobs never change. */
 export interface ConfigValueReader {
   /** Returns null until the values are loaded. Returns an empty object for jobs whose config the user may not see. */
   readonly valuesOf: (id: JobId) => Values | null;

@@ -18,7 +18,7 @@ const maxExamples = 2;
 /** Maximum length of a cause. Causes are short, because they are part of the URL. */
 const maxLength = 80;
 
-/** Parts that differ between jobs with the same cause, with their replacements. The order matters: each sees earlier results. */
+/** Parts that differ between jobs with the same cause, with their replacements. Each pattern sees the earlier replacements. */
 const varying: readonly (readonly [pattern: RegExp, replacement: string])[] = [
   [/\b[a-z][a-z\d+.-]*:\/\/\S+/giu, '…'],
   // Paths, with or without quotes: /home/ada/run-3/model.safetensors, C:\runs\3.

@@ -62,12 +62,12 @@ async function readTraining(
   return { ok: true, value: { config: config.value, dataloader } };
 }
 
-/** Reads the folder's current config with this name, and its tag; null when it is missing or unreadable. */
+/** Reads the folder's current config with this name, and its ETag; null when the config is missing or unreadable. */
 export async function findTraining(
   client: Client,
   name: string,
 ): Promise<(Training & { readonly etag: string | null }) | null> {
-  // Read the tag before the content. If the file changes in between, the server rejects a later save with the old tag.
+  // Read the ETag before the content. If the file changes in between, the server rejects a later save with the old ETag.
   const entry = await findEntry(client, name);
   const training = entry && (await readTraining(client, entry));
   return entry !== null && training?.ok === true ? { ...training.value, etag: entry.etag } : null;

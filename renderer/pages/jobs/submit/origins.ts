@@ -45,7 +45,7 @@ async function readParsed(
 
 /** The initial state of the form. */
 export interface Model {
-  /** The job id in the URL, whose settings the form copies; null for an empty form. */
+  /** The id, from the URL, of the job whose settings the form copies; null for an empty form. */
   readonly from: string | null;
   readonly like: JobDetail | null;
   readonly draft: Draft;

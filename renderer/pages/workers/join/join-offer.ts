@@ -15,8 +15,8 @@ export interface JoinOffer {
 const lifetimeS = 3_600;
 
 /**
- * Requests a join token. Counts the expiry from the time before the call, by this computer's clock, because it may differ
- * from the server's clock. So the panel never shows an expired token as valid.
+ * Requests a join token. Counts the expiry from the time before the call, by this computer's clock, because the two
+ * clocks may differ. So the panel never shows an expired token as valid.
  */
 export async function requestJoinOffer(
   client: Client,

@@ -41,7 +41,10 @@ export function Secret({ text, token, label }: SecretProps) {
   );
 }
 
-/** Keeps each word on one line, because browsers break lines after hyphens, as in `--name`. Odd parts are white space. */
+/**
+ * Keeps each word on one line, because browsers break lines after hyphens, as in `--name`. Parts at odd positions are
+ * white space.
+ */
 const wrapWord = (part: string, at: number) =>
   at % 2 === 1 ? (
     part

@@ -26,7 +26,7 @@ export const noSweep: SweepDraft = { asked: {}, others: [] };
 
 export interface CheckedSweep {
   readonly axes: readonly SweepAxis[];
-  /** Errors by the key of a parameter, or by `other ID` and `key ID`. */
+  /** Errors by the key of a parameter. For another axis: `key ID` for a wrong key, and `other ID` for wrong values. */
   readonly errors: Readonly<Record<string, string>>;
   /** Number of jobs. */
   readonly count: number;
