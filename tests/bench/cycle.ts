@@ -1,7 +1,7 @@
 /**
  * Measures complete job lifecycles per second: submitted, offered, claimed, running, completed. The server stores each step
- * before it responds. Up to two hundred jobs are in progress on a hundred workers, which take the next job immediately after a
- * job. Rounds alternate with the minimal program (`floor.ts`).
+ * before it responds. Up to two hundred jobs are in progress on a hundred workers. A worker takes its next job as soon as it has
+ * completed a job. Rounds alternate with the minimal program (`floor.ts`).
  */
 import { type Line, median } from './figures.ts';
 import { openFloor, openTrainyard, type Side } from './sides.ts';

@@ -8,7 +8,7 @@ export interface Line {
   readonly atLeast?: number;
   /**
    * Histogram of the single values. Each count covers the values up to `upTo` and above the previous bound. Only the JSON file
-   * contains it, not the table.
+   * contains the histogram, not the table.
    */
   readonly histogram?: Histogram;
 }

@@ -1,7 +1,8 @@
 /**
- * `node tests/bench/floor.ts FILE`: a minimal program for the same task ("the floor"). It uses Express and the same input
- * schemas. It stores one row per call, with the same durability and group commit, and sends one event per order to a worker. It
- * has no tokens, states, audit trail or permissions. The difference to Trainyard is the cost of these features.
+ * `node tests/bench/floor.ts FILE`: a minimal program with the same task as Trainyard's server ("the floor"). It uses Express and
+ * the server's input schemas. It stores one row per call, with the server's durability and group commit, and sends one event per
+ * order to a worker. It has no tokens, states, audit trail or permissions. These features cost the difference between the figures
+ * of the server and of the floor.
  */
 import Database from 'better-sqlite3';
 import express, { type Response } from 'express';

@@ -1,8 +1,8 @@
 /**
  * Compares Trainyard with other job queues in alternate rounds. One process adds jobs, and another process runs them; the jobs do
  * nothing. An add or an end counts only after it is on disk. Each system runs ten jobs at a time. A worker of Trainyard runs one
- * job at a time, so its process has ten workers. The first measurement runs at full speed with ten clients. The second has so
- * little load that no job waits.
+ * job at a time, so its process has ten workers. The first measurement runs at full speed with ten clients. The second
+ * measurement has so little load that no job waits.
  */
 import { type Line, median, percentile } from './figures.ts';
 import { fetchPackages } from './peers/packages.ts';

@@ -1,7 +1,7 @@
 /**
  * Measures the delay of events in panels: fifty panels follow all events while workers send two hundred progress reports per
  * second. The delay is the time from the due time of a report until its event arrives at a panel. The server's memory grows until
- * the first full garbage collection, after about a minute. `soak` measures the long run.
+ * the first full garbage collection, after about a minute. The benchmark `soak` measures the memory over a long time.
  */
 import { setTimeout } from 'node:timers/promises';
 import { fillLargeFleet, type RunningJob } from '../support/large-fleet.ts';

@@ -23,7 +23,7 @@ interface Round {
   readonly perSecond: number;
 }
 
-/** Reads the jobs one after the other for this many seconds, at `readsPerSecond`. */
+/** Reads the jobs in turn for this many seconds, `readsPerSecond` times a second. */
 async function readFor(
   seconds: number,
   connections: readonly HttpConnection[],

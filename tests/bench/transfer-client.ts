@@ -16,7 +16,7 @@ import { createSender } from '../../agent/artifacts/output-sender.ts';
 export interface TransferOrder {
   readonly url: string;
   readonly direction: 'up' | 'down';
-  /** The storage of a running attempt; null for the minimal program. */
+  /** The storage of a running attempt; null for the minimal program (`transfer-floor.ts`). */
   readonly storage: { readonly endpoint: string; readonly token: string } | null;
   readonly files: readonly TransferFile[];
 }

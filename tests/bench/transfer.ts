@@ -54,9 +54,9 @@ export async function measureTransfer(rounds: number): Promise<readonly Line[]> 
       await heartbeats;
     }
   };
-  // Remove the files of the last round, because a worker does not upload content that is already stored under its key.
   let uploads = 0;
   const upload = async (): Promise<number> => {
+    // Remove the files of the last round, because a worker does not upload content that is already stored under its key.
     for (const { key } of sources) await removeArtifact(server, storage.jobId, key, uploads > 0);
     uploads += 1;
     return measureRate({ url: server.url, direction: 'up', storage, files: sources }, 'trainyard');

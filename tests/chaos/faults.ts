@@ -9,7 +9,7 @@ import type { Rig } from './rig.ts';
 
 const NewToken = z.looseObject({ token: z.string() });
 
-/** Injects all faults of a plan at their times. Faults of one lane follow each other. Resolves when all faults are over. */
+/** Injects all faults of a plan at their times, but never two faults of one lane together. Resolves when all faults are over. */
 export async function performFaults(
   fleet: Fleet,
   faults: readonly PlannedFault[],
@@ -27,7 +27,7 @@ export async function performFaults(
   );
 }
 
-/** Injects one fault, and records its begin and its end in the journal. Never throws. */
+/** Injects one fault, and records its start and its end in the journal. Never throws. */
 async function performFault(fleet: Fleet, planned: PlannedFault): Promise<void> {
   const { faults } = fleet.journals;
   const write = (kind: 'begin' | 'end', text?: string): void =>

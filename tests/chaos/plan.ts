@@ -22,7 +22,7 @@ export interface PlannedJob {
 
 export type Way = 'up' | 'down' | 'both';
 
-/** A fault. `forMs`: duration in ms. `downMs`: time in ms until the killed process restarts. Other faults have no duration. */
+/** A fault. `forMs`: duration in ms. `downMs`: time in ms until the ended process restarts. Other faults have no duration. */
 export type Fault =
   | { readonly kind: 'server_kill' | 'server_restart'; readonly downMs: number }
   | { readonly kind: 'server_stop' | 'disk_full'; readonly forMs: number }
@@ -45,11 +45,12 @@ export type Fault =
   | { readonly kind: 'cut'; readonly rig: number }
   /** Resets the connection after this number of further bytes to the agent, usually in the middle of a frame. */
   | { readonly kind: 'cut_mid_frame'; readonly rig: number; readonly afterBytes: number }
+  /** `fileAfterMs`: time in ms from the rotation until the agent's token file contains the new token. */
   | { readonly kind: 'rotate_token'; readonly rig: number; readonly fileAfterMs: number }
   | { readonly kind: 'drain'; readonly rig: number; readonly forMs: number };
 
 export interface PlannedFault {
-  /** Time of the begin, in ms since the start of the run. */
+  /** Start time, in ms since the start of the run. */
   readonly at: number;
   readonly fault: Fault;
 }

@@ -69,7 +69,7 @@ function saveCheckpoint(step: number): void {
   record({ kind: 'checkpoint', step, files });
 }
 
-/** Loads the checkpoint to resume from. Returns its step; 0 when the job starts from the beginning. */
+/** Loads the checkpoint to resume from. Returns its step; 0 without a checkpoint, or -1 if the checkpoint is of another job. */
 function resume(): number {
   if (values.resume === '') return 0;
   const checkpoint = basename(values.resume);

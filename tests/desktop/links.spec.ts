@@ -13,7 +13,7 @@ test('opens the page of the trainyard:// link in its arguments', async ({ orches
   await expect(page.getByRole('heading', { name: 'rig-linked' })).toBeVisible();
 });
 
-test('passes a link to the running app, and exits the second instance', { tag: '@real' }, async ({
+test('passes a link to the running app, and the second instance exits', { tag: '@real' }, async ({
   orchestrator,
   start,
   driver,
@@ -168,7 +168,7 @@ test('quits immediately, and leaves an orchestrator running that the app did not
   // The app may quit before it responds to this call.
   else void electron.evaluate(({ app }) => app.quit()).catch(() => undefined);
   expect(await exited).toBe(0);
-  // The app did not start this orchestrator, so it must not stop it.
+  // The app did not start this orchestrator, so the app must not stop the orchestrator.
   expect((await fetch(`${orchestrator.url}/health/live`)).status).toBe(200);
   expect(existsSync(join(orchestrator.dataDir, 'url'))).toBe(true);
 });

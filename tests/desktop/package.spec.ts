@@ -67,7 +67,7 @@ test.describe('the package', { tag: '@package' }, () => {
     expect(packageJson).not.toHaveProperty('scripts');
   });
 
-  test('imports only Electron and better-sqlite3 as packages, because the bundles contain all others', () => {
+  test('imports only Electron and better-sqlite3 as packages, because the bundles contain all other packages', () => {
     const archive = packaged('resources/app.asar');
     const imported = new Set<string>();
     for (const name of ['desktop.js', 'desktop-compose.js', 'desktop-tls.js']) {
@@ -91,7 +91,7 @@ test.describe('the package', { tag: '@package' }, () => {
     expect(existsSync(packaged('resources/app'))).toBe(false);
   });
 
-  test('packages the sample training, and the bundled worker can run it', () => {
+  test('packages a sample training that the bundled worker can run', () => {
     const configFile = join(folder, 'config.json');
     const config = { epochs: 1, learning_rate: 0.1, final_learning_rate: 0.01, batch_size: 256, hidden: 8 };
     writeFileSync(configFile, JSON.stringify(config));

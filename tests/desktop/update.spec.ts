@@ -121,22 +121,22 @@ test.describe('an update of the app', { tag: '@package' }, () => {
     await expect(page.getByText('Live')).toBeVisible();
     await page.goto(`${orchestrator.url}/settings/general`);
     const card = page.getByRole('region', { name: 'Updates' });
-    const clickCheck = (name: string) => card.getByRole('button', { name }).click();
+    const clickButton = (name: string) => card.getByRole('button', { name }).click();
 
     feed.change(null);
-    await clickCheck('Check for updates');
+    await clickButton('Check for updates');
     await expect(card.getByRole('alert')).toContainText('The update feed cannot be reached');
 
     feed.change(text => text.replaceAll(nextVersion, '0.0.1'));
-    await clickCheck('Try again');
+    await clickButton('Try again');
     await expect(card).toContainText(`Trainyard ${version} is the newest version`);
 
     feed.change(text =>
       text.replace(/^sha512: ..../m, 'sha512: AAAA').replace(/^( +)sha512: ..../m, '$1sha512: AAAA'),
     );
-    await clickCheck('Check for updates');
+    await clickButton('Check for updates');
     await expect(card).toContainText(`Trainyard ${nextVersion} is available. This is version ${version}.`);
-    await clickCheck('Download');
+    await clickButton('Download');
     await expect(card.getByRole('alert')).toContainText('does not match its hash', { timeout: 60_000 });
     expect(readFileSync(appImage).equals(readFileSync(join(folder, 'current', appImageName(version))))).toBe(
       true,
@@ -144,16 +144,16 @@ test.describe('an update of the app', { tag: '@package' }, () => {
 
     feed.change(text => text);
     const bytesBefore = feed.bytesSent();
-    await clickCheck('Try again');
+    await clickButton('Try again');
     await card.getByText('What is new').click();
     // The page shows HTML tags in the release notes as text.
     await expect(card).toContainText('Uploads resume after a <b>restart</b>.');
-    await clickCheck('Download');
+    await clickButton('Download');
     await expect(card).toContainText(`Trainyard ${nextVersion} is ready to install.`, { timeout: 60_000 });
     const { size } = statSync(join(folder, 'next', appImageName(nextVersion)));
     expect(feed.bytesSent() - bytesBefore).toBeLessThan(size / 4);
 
-    await clickCheck('Install and restart');
+    await clickButton('Install and restart');
     await expect.poll(() => findRunning(appImage)?.version, { timeout: 60_000 }).toBe(nextVersion);
     expect(await app.exited).toBe(0);
     expect(readFileSync(appImage).equals(readFileSync(join(folder, 'next', appImageName(nextVersion))))).toBe(

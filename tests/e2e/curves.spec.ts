@@ -302,7 +302,7 @@ for (const [name, theme, width] of [
   ['phone', 'light', 390],
   ['phone-dark', 'dark', 390],
 ] as const)
-  test(`keeps the charts readable and within the page: ${name}`, async ({ page }) => {
+  test(`keeps the charts readable and within a ${theme} page of ${width} px`, async ({ page }) => {
     await page.setViewportSize({ width, height: 800 });
     await page.emulateMedia({ colorScheme: theme, reducedMotion: 'reduce' });
     await signIn(page, orchestrator);

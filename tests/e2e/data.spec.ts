@@ -202,7 +202,7 @@ test('updates the number of jobs of a dataset live, and reloads the datasets whe
   await expect(rowOf(page, 'cats')).toBeVisible();
 });
 
-test('shows users without access to the data of others only their own datasets, and lets them pin these', async ({
+test('shows users without access to the data of others only their own datasets, and lets them pin these datasets', async ({
   page,
 }) => {
   await push('photos', { 'a.jpg': 'of the admin' });

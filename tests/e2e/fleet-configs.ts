@@ -1,5 +1,5 @@
 /**
- * Configs of the jobs in the pictures. Keys and values are those of SimpleTuner's own examples
+ * Configs of the jobs in the documentation's screenshots. Keys and values are those of SimpleTuner's own examples
  * (simpletuner/examples/*.peft-lora/config.json).
  */
 export type Config = Readonly<Record<string, unknown>>;

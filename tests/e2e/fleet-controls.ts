@@ -1,4 +1,4 @@
-/** Controls the machines and jobs of the fleet in the pictures. The agents are real; their GPUs are simulated. */
+/** Controls the machines and jobs in the documentation's screenshots. The agents are real; their GPUs are simulated. */
 import { expect } from '@playwright/test';
 import {
   createSimulatedWorker,

@@ -1,4 +1,7 @@
-/** Energy for the fleet in the pictures. Its server's clock skips days, so the workers cannot report the power of these days. */
+/**
+ * The energy used by the fleet in the documentation's screenshots. The server's clock skips days, so the workers cannot report
+ * the power of these days.
+ */
 import { join } from 'node:path';
 import Database from 'better-sqlite3';
 import { watts } from './fleet-machines.ts';

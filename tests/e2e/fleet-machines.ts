@@ -1,4 +1,4 @@
-/** The machines of the fleet in the pictures. */
+/** The machines of the fleet in the documentation's screenshots. */
 import type { SimulatedWorkerDeps, Telemetry } from '../../agent/simulated/simulated-worker.ts';
 
 const nvidia = { accelerator: 'cuda', driver: '570.133.20' } as const;

@@ -1,4 +1,7 @@
-/** A realistic fleet with ended, running and pending jobs of four days. Running jobs advance to a given step and stay there. */
+/**
+ * A realistic fleet for the documentation's screenshots, with ended, running and pending jobs of four days. Running jobs advance
+ * to a given step and stay there.
+ */
 import { createFleetControls } from './fleet-controls.ts';
 import { addEnergyOfAttempts } from './fleet-energy.ts';
 import type { Orchestrator } from './panel.ts';

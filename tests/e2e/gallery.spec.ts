@@ -145,7 +145,7 @@ for (const [name, colorScheme, width] of [
   ['phone', 'light', 390],
   ['phone-dark', 'dark', 390],
 ] as const)
-  test(`keeps the gallery readable and within the page: ${name}`, async ({ page }) => {
+  test(`keeps the gallery readable and within a ${colorScheme} page of ${width} px`, async ({ page }) => {
     await page.setViewportSize({ width, height: 800 });
     await page.emulateMedia({ colorScheme, reducedMotion: 'reduce' });
     await open(page);

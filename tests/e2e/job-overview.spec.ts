@@ -239,7 +239,7 @@ for (const [name, theme, width] of [
   ['phone', 'light', 390],
   ['phone-dark', 'dark', 390],
 ] as const)
-  test(`keeps a running job readable and within the page: ${name}`, async ({ page }) => {
+  test(`keeps a running job readable and within a ${theme} page of ${width} px`, async ({ page }) => {
     await page.setViewportSize({ width, height: 800 });
     await page.emulateMedia({ colorScheme: theme, reducedMotion: 'reduce' });
     const errors: string[] = [];
@@ -330,7 +330,7 @@ test.describe('failed jobs', () => {
     ['phone', 'light', 390],
     ['dark', 'dark', 1280],
   ] as const)
-    test(`keeps the causes of failure within the page: ${name}`, async ({ page }) => {
+    test(`keeps the causes of failure within a ${theme} page of ${width} px`, async ({ page }) => {
       await page.setViewportSize({ width, height: 800 });
       await page.emulateMedia({ colorScheme: theme });
       await signIn(page, orchestrator);

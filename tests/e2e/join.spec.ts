@@ -7,7 +7,7 @@ import { openJoinDialog, type Orchestrator, signIn, signInWithToken, startOrches
 
 test.use({ ignoreHTTPSErrors: true });
 
-/** Returns the URL at which other machines reach a server. 127.0.0.2 stands for its address in the network. */
+/** Returns the URL at which other machines reach a server. 127.0.0.2 stands for the server's address in the network. */
 const networkUrl = ({ url }: Orchestrator): string => url.replace('http://127.0.0.1', 'https://127.0.0.2');
 const publicUrlOf = ({ url }: Orchestrator): string =>
   url.replace('http://127.0.0.1', 'https://yard.example.org');
@@ -119,7 +119,9 @@ test('connects a worker over plain HTTP with a join command that verifies its sc
 });
 
 for (const theme of ['light', 'dark'] as const)
-  test(`opens the panel on a phone with a QR code that works once: ${theme}`, async ({ browser }) => {
+  test(`opens the panel on a phone with a QR code that works once, in the ${theme} theme`, async ({
+    browser,
+  }) => {
     const url = networkUrl(published);
     const context = await browser.newContext({ colorScheme: theme, ignoreHTTPSErrors: true });
     const page = await context.newPage();

@@ -115,7 +115,7 @@ async function findViolationsByRule(page: Page): Promise<ReadonlyMap<string, str
 
 for (const theme of ['light', 'dark'] as const) {
   for (const width of [390, 1280, 1440]) {
-    test(`shows every page of a large fleet accessibly and without overflow at ${width} px: ${theme}`, async ({
+    test(`shows every page of a large fleet accessibly and without overflow at ${width} px in the ${theme} theme`, async ({
       browser,
     }) => {
       test.setTimeout(300_000);

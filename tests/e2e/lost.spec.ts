@@ -51,7 +51,7 @@ test('shows a job as recovering after its worker lost power, and completes it on
 
   await expect(title).toContainText('running', { timeout: 30_000 });
   await expect(rowOf(workers, 'rig-second')).toContainText('busy');
-  // The number of the attempt, and the maximum number of attempts.
+  // The facts contain the number of the attempt and the maximum number of attempts.
   await expect(page.locator('dl.facts').last()).toContainText('2 of 4');
   await expect(title).toContainText('completed', { timeout: 40_000 });
   const attempts = page.getByRole('region', { name: 'Attempts' }).locator('.timeline > li');

@@ -160,7 +160,7 @@ async function replacePushService(page: Page, keys: object): Promise<void> {
   }`);
 }
 
-test('turns push messages on and off, sends a test message, and unsubscribes the browser at the sign-out', async ({
+test('turns push messages on and off, sends a test message, and unsubscribes the browser at sign-out', async ({
   page,
 }) => {
   const browser = await createPushBrowser();
@@ -177,7 +177,7 @@ test('turns push messages on and off, sends a test message, and unsubscribes the
     title: 'Test notification',
     page: '/settings/notifications',
   });
-  // The list of channels, for users who manage them, names the subscription by its user and not by its address.
+  // The list of channels shows the user of the subscription, but not the subscription's address.
   await page.reload();
   await expect(page.getByText(/^admin: .+ on Linux/).first()).toBeVisible();
   await expect(card.getByLabel('Job failed')).not.toBeChecked();
@@ -224,7 +224,7 @@ test('explains that push messages need HTTPS on a page that another machine serv
 });
 
 for (const colorScheme of ['light', 'dark'] as const)
-  test(`shows accessible notification settings that fit 390, 1280 and 1440 px: ${colorScheme}`, async ({
+  test(`shows accessible notification settings that fit 390, 1280 and 1440 px in the ${colorScheme} theme`, async ({
     page,
   }) => {
     await page.emulateMedia({ colorScheme, reducedMotion: 'reduce' });

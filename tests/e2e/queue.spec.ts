@@ -43,7 +43,7 @@ async function readOrder(page: Page): Promise<readonly string[]> {
 const expectOrder = (page: Page, names: readonly string[]): Promise<void> =>
   expect.poll(() => readOrder(page)).toEqual(names);
 
-/** Presses the mouse button on the handle of a job, and drags to the upper or lower half of the row `over`. Does not release. */
+/** Drags the handle of a job to the upper or lower half of the row `over`, and keeps the mouse button pressed. */
 async function drag(page: Page, name: string, over: string, half: 'upper' | 'lower'): Promise<void> {
   const from = await grip(page, name).boundingBox();
   const to = await grip(page, over).boundingBox();

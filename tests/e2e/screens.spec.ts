@@ -176,7 +176,7 @@ async function visitScenes(
 }
 
 for (const view of [light, dark, phone]) {
-  test(`shows every view without overflow, blocked content or accessibility violations: ${view.name}`, async ({
+  test(`shows every scene without overflow, blocked content or accessibility violations in the ${view.name} view`, async ({
     browser,
   }) => {
     test.setTimeout(300_000);

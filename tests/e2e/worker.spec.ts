@@ -152,7 +152,9 @@ test('opens a worker after a click on its row, but not after a click on the chec
   await expect(page).toHaveURL(/\/workers\/w_/);
 });
 
-test('shows every column of the table of workers at 1280 pixels with a scroll bar', async ({ page }) => {
+test('shows every column of the table of workers without clipping in a window of 1280 pixels with a scroll bar', async ({
+  page,
+}) => {
   const gpus = { accelerator: 'cuda', gpu_name: 'NVIDIA GeForce RTX 4090', gpu_count: 8, gpu_vram_gb: 24 };
   const rig = await openTrainingRig(orchestrator, 'rig-loaded', gpus);
   await rig.beat({ gpu_utilization: 100, vram_used_gb: 187.5 });

@@ -74,7 +74,7 @@ export const agentDeaths: readonly Scenario[] = [
   {
     id: 'F9',
     title:
-      'completes the job on another worker when an agent is frozen past the takeover, and stops the old trainer later',
+      'completes the job on another worker when an agent is frozen until after the takeover, and stops the old trainer later',
     quick: false,
     async run(fleet) {
       const { rig, job, pid } = await startJob(fleet);

@@ -70,7 +70,7 @@ export const cancels: readonly Scenario[] = [
   },
   {
     id: 'F16',
-    title: 'kills a trainer that ignores SIGTERM and all its descendants at the end of the grace period',
+    title: 'kills a trainer and all its descendants at the end of the grace period when they ignore SIGTERM',
     quick: true,
     async run(fleet) {
       await fleet.server.start();

@@ -41,7 +41,8 @@ export const crashingJobs: readonly Scenario[] = [
   },
   {
     id: 'F26',
-    title: 'quarantines a worker after three jobs crashed at start, and releases it after a successful trial',
+    title:
+      'quarantines a worker after three jobs crashed at start, and ends the quarantine after a successful trial job',
     quick: false,
     limitMs: 120_000,
     async run(fleet) {

@@ -26,7 +26,7 @@ export const dispatchCrashes: readonly Scenario[] = [
   {
     id: 'F1',
     title:
-      'keeps the job pending when the orchestrator dies before committing the dispatch, and runs it once',
+      'keeps a job pending when the orchestrator dies before committing the dispatch, and runs the job once after a restart',
     quick: false,
     async run(fleet) {
       const { server, events } = fleet;
@@ -62,7 +62,7 @@ export const dispatchCrashes: readonly Scenario[] = [
   {
     id: 'F2',
     title:
-      'offers the same attempt again when the orchestrator dies after committing the dispatch, before sending it',
+      'offers the same attempt again when the orchestrator dies between committing the dispatch and sending the offer',
     quick: true,
     async run(fleet) {
       const { server } = fleet;
@@ -84,7 +84,8 @@ export const dispatchCrashes: readonly Scenario[] = [
   },
   {
     id: 'F3',
-    title: 'acknowledges an offer through the registration when the orchestrator dies right after sending it',
+    title:
+      'acknowledges an offer with the next registration when the orchestrator dies right after sending the offer',
     quick: false,
     async run(fleet) {
       const { server } = fleet;

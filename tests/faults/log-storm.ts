@@ -40,7 +40,7 @@ function logBytes(rig: Rig, job: string): number {
 
 const logStorm = (output: string, print: NonNullable<StubConfig['print']>): Scenario => ({
   id: 'F27',
-  title: `bounds the memory of agent and guard, keeps heartbeats, and completes the job for ${output}`,
+  title: `bounds the memory of agent and guard, keeps heartbeats, and completes the job when the trainer prints ${output}`,
   quick: false,
   async run(fleet) {
     await fleet.server.start();

@@ -7,7 +7,7 @@ import { waitForHeartbeats, expectOneAttempt, expectUninterruptedEnd, fieldOf, r
 export const lostAnswers: readonly Scenario[] = [
   {
     id: 'F13',
-    title: 'starts one trainer when the response to a claim is lost',
+    title: 'starts only one trainer when the response to a claim is lost',
     quick: true,
     async run(fleet) {
       await fleet.server.start();
@@ -64,7 +64,7 @@ export const lostAnswers: readonly Scenario[] = [
   },
   {
     id: 'F14',
-    title: 'changes no status when every POST of the agent is replayed, even during its next job',
+    title: "changes no status when every POST of an agent is replayed, even during the agent's next job",
     quick: false,
     async run(fleet) {
       await fleet.server.start();

@@ -168,7 +168,7 @@ async function connectMember(fleet: FaultFleet, agent: http.Agent, number: numbe
 
 const massCut: Scenario = {
   id: 'F25',
-  title: `reconnects ${workerCount} workers after all their streams break, ${jobCount} with a job, and marks none offline`,
+  title: `reconnects ${workerCount} workers, ${jobCount} of them busy, after all streams break, and marks none offline`,
   quick: false,
   limitMs: 180_000,
   async run(fleet) {

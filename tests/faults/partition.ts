@@ -57,7 +57,7 @@ export const partitions: readonly Scenario[] = [
   },
   {
     id: 'F10',
-    title: 'stops the superseded trainer after a partition past the takeover that delays all data',
+    title: 'stops the superseded trainer after a partition that delays all data until after the takeover',
     quick: false,
     async run(fleet) {
       const { rig, idleRig, job, pid } = await startTwoRigs(fleet);
@@ -70,7 +70,7 @@ export const partitions: readonly Scenario[] = [
   },
   {
     id: 'F10',
-    title: 'stops the superseded trainer after a partition past the takeover that loses all data',
+    title: 'stops the superseded trainer after a partition that loses all data until after the takeover',
     quick: false,
     async run(fleet) {
       const { rig, idleRig, job, pid } = await startTwoRigs(fleet);
@@ -84,7 +84,9 @@ export const partitions: readonly Scenario[] = [
   ...['blackhole' as const, 'SIGSTOP' as const].map(
     (fault): Scenario => ({
       id: 'F10',
-      title: `ends a trainer with on_lost_contact: stop before the next attempt starts, when ${fault} lasts past the takeover`,
+      title: `ends a trainer with on_lost_contact: stop before the next attempt starts, when ${
+        fault === 'blackhole' ? 'the network loses all data' : 'the agent is frozen'
+      } until after the takeover`,
       quick: false,
       async run(fleet) {
         await fleet.server.start();
@@ -111,7 +113,8 @@ export const partitions: readonly Scenario[] = [
   ),
   {
     id: 'F11',
-    title: 'accepts the completion of a job that ended during a partition, before the takeover',
+    title:
+      'accepts the completion of a job whose trainer ended during a partition that ends before the takeover',
     quick: false,
     async run(fleet) {
       const { rig, job, pid } = await startTwoRigs(fleet);

@@ -6,7 +6,7 @@ import type { Scenario } from './scenario.ts';
 
 const agentCount = 10;
 
-/** Starts ten simulations of SimpleTuner's published agent (docs/internals/worker-contract.md, section 3). */
+/** Starts ten simulations of SimpleTuner's published agent, v1 (docs/internals/worker-contract.md, section 3). */
 async function startFleet(fleet: FaultFleet, trainer: V1Trainer): Promise<readonly V1Agent[]> {
   const { server, admin, events } = fleet;
   await server.start();

@@ -13,7 +13,7 @@ beforeAll(() => {
 });
 afterAll(() => reap());
 
-/** Runs only the quick scenarios. All scenarios take minutes: `npm run faults`. */
+/** Runs only the quick scenarios. `npm run faults` runs all scenarios, which takes minutes. */
 describe.concurrent('faults on real processes', () => {
   test.each(quickScenarios.map(scenario => [`${scenario.id}: ${scenario.title}`, scenario] as const))(
     '%s',

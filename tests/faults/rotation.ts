@@ -26,7 +26,7 @@ const waitUntilStreamCloses = (rig: Rig): Promise<true> =>
     maxCloseMs,
   );
 
-/** Starts a published agent with a running job in this process. The agent connects through the rig's proxy. */
+/** Starts SimpleTuner's published agent (v1) with a running job in this process. The agent connects through the rig's proxy. */
 async function startPublishedAgent(fleet: FaultFleet) {
   await fleet.server.start();
   const rig = await fleet.createRig('host-1');
@@ -62,7 +62,7 @@ export const rotations: readonly Scenario[] = [
   {
     id: 'F18',
     title:
-      'exits the agent with 3 when its token is rotated without a token file, and the next agent adopts the trainer',
+      'makes an agent without a token file exit with 3 when its token is rotated, and lets the next agent adopt the trainer',
     quick: false,
     async run(fleet) {
       const { rig, job, pid } = await startJob(fleet, 'environment');
@@ -96,7 +96,7 @@ export const rotations: readonly Scenario[] = [
   {
     id: 'F18',
     title:
-      'revokes the old token of a published agent only after its job when the rotation has the mode after_job',
+      "revokes a published agent's old token only when the agent's job has ended, if the rotation has the mode after_job",
     quick: false,
     async run(fleet) {
       const { rig, agent, job, run } = await startPublishedAgent(fleet);
@@ -115,7 +115,7 @@ export const rotations: readonly Scenario[] = [
   {
     id: 'F19',
     title:
-      'rejects a second agent with the same token with 409 and an event, and does not disturb the first agent',
+      'rejects a second agent with the same token (409 and an event), and does not disturb the first agent',
     quick: true,
     async run(fleet) {
       const { rig, job, pid } = await startJob(fleet, 'file');

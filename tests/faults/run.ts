@@ -1,9 +1,9 @@
 /**
  * `npm run faults`: runs every fault on real processes and prints a table of the results.
  *
- *   --only F5,F7   only these faults   --quick      only the scenarios of every test run
- *   --times 20     repetitions         --jobs 1     one at a time instead of two
- *   --recovery     the throughput after faults instead (tests/faults/recovery)
+ *   --only F5,F7   runs only these faults       --quick    runs only the quick scenarios
+ *   --times 20     number of runs per scenario  --jobs 1   runs one scenario at a time instead of two
+ *   --recovery     measures the throughput after faults instead (tests/faults/recovery)
  */
 import { mkdtempSync } from 'node:fs';
 import { tmpdir } from 'node:os';

@@ -134,7 +134,7 @@ export const storageFaults: readonly Scenario[] = [
   {
     id: 'F23',
     title:
-      'exits a second orchestrator on the same folder with code 73, and keeps the first orchestrator working',
+      'makes a second orchestrator on the same folder exit with code 73, and does not disturb the first orchestrator',
     quick: true,
     async run(fleet) {
       await fleet.server.start();

@@ -38,13 +38,13 @@ async function expectOneDelivery(
 export const streamBreaks: readonly Scenario[] = [
   {
     id: 'F12',
-    title: 'delivers an offer once when the stream is half-open and dead at the agent',
+    title: 'delivers an offer once when the stream carries no more data, but neither end is closed',
     quick: false,
     run: fleet => expectOneDelivery(fleet, rig => rig.proxy.halfOpen('client')),
   },
   {
     id: 'F12',
-    title: 'delivers an offer once when the stream is half-open and dead at the orchestrator',
+    title: "delivers an offer once when only the orchestrator's end of the stream is closed",
     quick: false,
     run: fleet => expectOneDelivery(fleet, rig => rig.proxy.halfOpen('orchestrator')),
   },

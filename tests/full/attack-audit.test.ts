@@ -97,7 +97,7 @@ function otherValues({ name, type, notnull }: Column, value: unknown): readonly 
   return [changed, ...(text === '' ? [] : [text.slice(0, -1)]), ...nullValue];
 }
 
-test('names the edited row for every column of every kind of audit row', async () => {
+test('names the edited row after an edit of any column of the audit table', async () => {
   const firstTrail = await startTrail();
   await writeRows(firstTrail, 'ada');
   const { dataDir } = firstTrail.server;
@@ -115,7 +115,7 @@ test('names the edited row for every column of every kind of audit row', async (
     db.prepare<[], Record<string, unknown>>('SELECT * FROM audit ORDER BY seq').all(),
   );
   expect(rows.length).toBeGreaterThanOrEqual(6);
-  // Edit each column in another row than the column before, so that the edits cover many rows.
+  // Edit each column in a different row than the previous column, so that the edits cover many rows.
   for (const [index, column] of columns.entries()) {
     const row = rows[index % rows.length] ?? {};
     const seq = Number(row['seq']);
@@ -221,7 +221,7 @@ test('detects a database rolled back together with its audit head only with an e
 
 const databaseFiles = ['trainyard.db', 'trainyard.db-wal', 'trainyard.db-shm'];
 
-test("detects a database replaced by an older copy or by another orchestrator's", async () => {
+test("detects a database that was replaced by an older copy or by another orchestrator's database", async () => {
   const [first, other] = [await startTrail(), await startTrail()];
   await writeRows(first, 'ada');
   await writeRows(other, 'ada');
@@ -274,7 +274,7 @@ test('keeps the audit trail valid when retention removes rows, and still detects
       dataDir,
       '--json',
       '--audit-retention-days',
-      // 86 ms. The first check comes 300 ms after the start, so the rows are old enough at any speed.
+      // 0.000001 days are 86 ms. The first check comes 300 ms after the start, so the rows are old enough at any speed.
       '0.000001',
     ],
     { env: haste.env },

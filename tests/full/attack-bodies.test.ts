@@ -13,7 +13,7 @@ const MiB = 1_048_576;
 const submit = '/api/queue/submit';
 const bomb = gzipSync(Buffer.alloc(100 * MiB, ' '));
 
-/** Sends a body of undeclared length until the server stops reading. Resolves with the status; 0 without an answer. */
+/** Sends a body of undeclared length until the server stops reading. Resolves with the status, or 0 without an answer. */
 function pipeBody(url: string, token: string, mebibytes: number): Promise<number> {
   return new Promise(resolve => {
     const [name, value] = bearer(token);

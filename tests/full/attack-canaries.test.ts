@@ -38,7 +38,7 @@ const dataloaderSecrets = { aws_secret_access_key: canary('aws') };
 const serverSecret = canary('server');
 const agentSecret = canary('agent');
 
-/** Places where configs may appear: the database, the rig of the job, and the call that returns configs. */
+/** Places where configs are allowed: the database, the rig of the job, and the call that returns configs. */
 const configPlaces = [
   /^file data\/trainyard\.db(?:-wal)?$/,
   /^file data\/backups\//,
@@ -49,7 +49,7 @@ const configPlaces = [
 interface Planted {
   readonly what: string;
   readonly text: string;
-  /** Allowed places. The text must occur in at least one of them and nowhere else; if empty, nowhere at all. */
+  /** Allowed places. The text must occur in at least one of them and nowhere else. If empty, it must occur nowhere. */
   readonly places: readonly RegExp[];
 }
 

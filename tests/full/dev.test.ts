@@ -44,7 +44,7 @@ async function statusesOf({ url }: Development, cookie: string): Promise<readonl
 
 const isConnected = (status: unknown): boolean => status === 'idle' || status === 'busy';
 
-/** Polls until two workers are connected, because no single event reports that. Makes one request at a time. */
+/** Polls until two workers are connected, because no single event reports both connections. Makes one request at a time. */
 function waitForTwoWorkers(dev: Development, cookie: string): Promise<true> {
   let statuses: readonly unknown[] = [];
   let isRequesting = false;

@@ -65,7 +65,7 @@ const processesWith = (text: string): readonly string[] =>
     .filter(line => line.includes(text));
 
 describe.skipIf(!hasWine)('on Windows x64 in Wine', () => {
-  /** Creates a new Windows for Wine, which is stopped after the test. */
+  /** Creates a Wine environment for Windows 10. All its processes are stopped after the test. */
   function openWindows() {
     const home = temporaryFolder();
     const env = {

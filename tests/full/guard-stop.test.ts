@@ -6,7 +6,7 @@ import { attemptId, jobId } from '../unit/agent/builders.ts';
 import { isAlive, type Rig, startRig, until, untilGone } from '../unit/agent/guard-rig.ts';
 import { refused } from '../unit/agent/scripted-orchestrator.ts';
 
-/** Script of a trainer that ignores SIGTERM together with its child and grandchild. It is ready when all three run. */
+/** Script of a trainer that ignores SIGTERM, like its child and grandchild. The trainer is ready when all three run. */
 const stubbornFamily = `
   ignoreSigterm();
   startDescendants(() => note('ready', ''));
@@ -20,7 +20,7 @@ const reportsOfStatus = ({ orchestrator }: Rig, status: string) =>
   orchestrator.calls.filter(({ body }) => body['status'] === status);
 
 describe('stopping a trainer', () => {
-  test('kills a trainer that ignores SIGTERM and all its descendants within the grace period', async () => {
+  test('kills a trainer and all its descendants after the grace period when they ignore SIGTERM', async () => {
     const rig = await startRig(stubbornFamily, { graceMs: 500 });
     await rig.startAgentWithJob();
     const trainer = await rig.trainer();
@@ -81,7 +81,7 @@ describe('a killed guard', () => {
     expect(await untilGone(trainer)).toBeLessThan(200);
   }, 30_000);
 
-  test('ends the orphaned training before a restarted agent registers, and names no job', async () => {
+  test('ends the orphaned training before the restarted agent registers, and registers without a job', async () => {
     const rig = await startRig(stubbornFamily);
     const first = await rig.startAgentWithJob();
     const trainer = await rig.trainer();

@@ -1,4 +1,4 @@
-/** Downloads of inputs that are interrupted, on a real server with real workers and a simple trainer. */
+/** Interrupted downloads of input files, with a real server, real workers and a simple trainer. */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
@@ -12,7 +12,7 @@ const manyFiles = Object.fromEntries(Array.from({ length: 150 }, (_, n) => [`wei
 const countWeightFiles = (names: readonly string[]): number =>
   names.filter(name => name.endsWith('.bin')).length;
 
-test('continues the download of an input after the worker was killed in the middle of it', async () => {
+test('continues the download of an input after the worker was killed during the download', async () => {
   const server = await startTestServer({ heartbeatTimeoutMs: 6_000 });
   onTestFinished(() => server.close());
   const rig = await startInputRig('rig-1', server);
@@ -38,7 +38,7 @@ test('continues the download of an input after the worker was killed in the midd
   expect(Number(fetchedMegabytes)).toBeLessThanOrEqual(15 - (filesBeforeRestart - 1) * 0.1 + 0.1);
 }, 120_000);
 
-test('delivers an input completely when the server is killed in the middle of the download', async () => {
+test('delivers an input completely when the server is killed during the download', async () => {
   const first = await startServer();
   onTestFinished(() => first.kill('SIGKILL'));
   const tokenOf = (): string => readFileSync(join(first.dataDir, 'admin-token'), 'utf8').trim();

@@ -17,7 +17,7 @@ const config = {};
 /** Returns the environment for a program that loads the failpoint. */
 const withFailpoint = ({ preload, env }: Failpoint) => ({ ...env, NODE_OPTIONS: `--import ${preload}` });
 
-/** Starts a server, a proxy, and a rig that connects through the proxy. `sharedFailpoint`: loaded by the server and the agent. */
+/** Starts a server, a proxy, and a rig that connects through the proxy. Server and agent load `sharedFailpoint`. */
 async function openFleet(dataDir: string, args: readonly string[], sharedFailpoint: Failpoint | null = null) {
   const env = sharedFailpoint === null ? {} : withFailpoint(sharedFailpoint);
   let server = await openServer(dataDir, args, { env });
@@ -27,7 +27,7 @@ async function openFleet(dataDir: string, args: readonly string[], sharedFailpoi
   const proxy = await startChaosProxy(() => server.url);
   onTestFinished(() => proxy.close());
   const gateFile = join(temporaryFolder(), 'go');
-  // The trainer uploads nothing itself, and ends when the test asks.
+  // The trainer uploads nothing itself, and ends when the test calls `endTrainer`.
   const trainer = `sh -c "until [ -e ${gateFile} ]; do sleep 0.1; done; echo whole > '{output_dir}/model.safetensors'"`;
   const { id: worker, token } = await admin.createWorker({ name: 'rig-1' });
   const agent = startWorker({
@@ -101,7 +101,7 @@ test.runIf(canMount)(
   120_000,
 );
 
-test('accepts a late final report after a partition outlives the takeover, and receives every file', async () => {
+test('accepts a late final report after a partition that outlasts the takeover, and receives every file', async () => {
   const { admin, watch, proxy, outstanding, keys, endTrainer } = await openFleet(temporaryFolder(), [
     '--heartbeat-timeout',
     '4',

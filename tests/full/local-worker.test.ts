@@ -57,7 +57,7 @@ function openMachine() {
     dataDir,
     env,
     trainers,
-    /** Trainers with this file as `until` end when it exists. */
+    /** A trainer whose config names this file as `until` ends when the file exists. */
     gate: join(folder, 'enough'),
     localWorker: ['--local-worker', '--local-worker-trainer', stubTrainer],
     stubTrainer,

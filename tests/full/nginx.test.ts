@@ -83,7 +83,7 @@ describe.skipIf(nginx === null)(`nginx${nginx === null ? ' (not installed)' : ''
     return { server, token, admin, watch, proxy: (await startNginx(server.url, adapt)).url };
   }
 
-  test('lets a worker join through nginx, and streams events without delay', async () => {
+  test('allows a worker to connect through nginx, and streams events without delay', async () => {
     const { token, admin, watch, proxy } = await openBehind();
     const stream = readUntil(`${proxy}/api/events`, token, 'worker.created');
     await stream.isOpen;
@@ -127,13 +127,13 @@ describe.skipIf(nginx === null)(`nginx${nginx === null ? ' (not installed)' : ''
     ['X-Forwarded-Host $host'],
     ['CF-Connecting-IP $remote_addr'],
     ['Fastly-Client-IP $remote_addr'],
-  ])('treats a call with %s as remote', async header => {
+  ])('treats a call with the forwarding header "%s" as remote', async header => {
     const { proxy, token } = await openBehind([], text =>
       text
         .replace(/^.*X-Forwarded-(?:For|Proto).*$/gm, '')
         .replace('proxy_buffering off', `proxy_set_header ${header}; proxy_buffering off`),
     );
-    // This `Host` is a local address, as of a call without a proxy. So only `header` reveals the proxy.
+    // This `Host` is a local address, like in a call without a proxy. So only `header` reveals the proxy.
     const headers = { host: new URL(proxy).host, authorization: `Bearer ${token}` };
     const body = { local_worker: { trainer: 'touch /tmp/x' } };
     const answer = await call(`${proxy}/api/settings`, { method: 'PATCH', headers, body });

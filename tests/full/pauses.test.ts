@@ -40,7 +40,7 @@ const typesOf = (events: readonly UiEvent[]): readonly string[] =>
 
 const runsOf = ({ agent }: Rig): number => agent.lines.filter(line => /^Job .* runs/.test(line)).length;
 
-/** Submits a job of this duration without retries. Resolves when it runs on the rig, which must be the only idle one. */
+/** Submits a job of this duration without retries. Resolves when the job runs on this rig, the only idle rig. */
 async function runOn(server: ServerProgram, watch: Watch, { id }: Rig, seconds: number): Promise<JobId> {
   const config = { trainer: 'selftest', seconds };
   const job = await adminOf(server).submit({ config, max_retries: 0 });
@@ -80,7 +80,7 @@ test('marks no worker offline after the server was frozen for longer than the he
   expect([first, second].map(runsOf)).toEqual([1, 1]);
 });
 
-/** Follows the stream of a worker whose agent is this test. */
+/** Registers a worker and follows its stream. The test acts as the agent of this worker. */
 async function followWorkerStream(server: ServerProgram, token: string) {
   const headers = () => ({ 'x-worker-token': token });
   const client = createClient({ baseUrl: server.url, headers, timeoutMs: 10_000 });

@@ -12,7 +12,7 @@ beforeAll(async () => {
 
 afterAll(() => lab.stop());
 
-test('cancels the Slurm job when its job is cancelled before Slurm has started it', async () => {
+test('cancels a pending Slurm job when the job that it was ordered for is cancelled', async () => {
   const fleet = await startSlurmFleet(lab);
   const pool = await fleet.createPool('down', { partition: 'down' });
   const job = await fleet.submitDigits(1);

@@ -14,8 +14,8 @@ beforeAll(async () => {
 afterAll(() => lab.stop());
 
 /**
- * Creates a script `sbatch` that calls the real `sbatch`. The script waits at the gate `before` before it calls the real
- * one, and at the gate `after` before it exits. `end` kills the script.
+ * Creates a script named `sbatch`. The script waits at the gate `before`, calls the real `sbatch`, and waits at the gate
+ * `after`. `open` opens gates, and `end` kills the script.
  */
 function installGatedSbatch(name: string) {
   const folder = join(lab.folder, name);
@@ -81,17 +81,17 @@ test('submits a launch again after kill -9 of the server when sbatch did not run
   await expectOneLaunch(await killAt(gate, 'before', () => gate.end()), before);
 }, 200_000);
 
-test('finds the launch after kill -9 of the server when sbatch runs later than the restart', async () => {
+test('finds the launch after kill -9 of the server when sbatch runs only after the restart', async () => {
   const before = await launchNames('all');
   const gate = installGatedSbatch('late');
   const restartedFleet = await killAt(gate, 'before', () => {});
-  // The restarted server finds no such launch in Slurm yet. It does not know whether `sbatch` will still submit it, so it
-  // does not submit the launch again for 30 s.
+  // The restarted server does not find the launch in Slurm yet. Because `sbatch` may still submit the launch, the server
+  // waits 30 s before it submits the launch again.
   gate.open('before', 'after');
   await expectOneLaunch(restartedFleet, before);
 }, 200_000);
 
-test('finds the launch after kill -9 of the server when sbatch ran without an answer', async () => {
+test('finds the launch after kill -9 of the server when the answer of sbatch was lost', async () => {
   const before = await launchNames('all');
   const gate = installGatedSbatch('unanswered');
   const restartedFleet = await killAt(gate, 'after', () => gate.open('after'));

@@ -9,7 +9,7 @@ import { createShortcuts, valueOf } from '../support/server.ts';
 import { startSlurmFleet } from '../support/slurm-fleet.ts';
 import { type SlurmLab, startSlurmLab } from '../support/slurm-lab.ts';
 
-/** Partition `gpu` for most tests. Jobs on the partition `low` are preempted by jobs on `top`. */
+/** Most tests use the partition `gpu`. Jobs on the partition `top` preempt jobs on the partition `low`. */
 const partitions = `PartitionName=gpu Nodes=rig[1-2] Default=YES
 PartitionName=low Nodes=rig[3-4] PriorityTier=1 PreemptMode=REQUEUE GraceTime=20
 PartitionName=top Nodes=rig[3-4] PriorityTier=10

@@ -12,7 +12,7 @@ beforeAll(async () => {
 
 afterAll(() => lab.stop());
 
-test('resumes a job from the checkpoint that it saved before Slurm preempted it, without using a retry', async () => {
+test('saves a checkpoint when Slurm announces a preemption, and resumes from it without using a retry', async () => {
   const fleet = await startSlurmFleet(lab);
   const pool = await fleet.createPool('spot', { partition: 'spot' });
   const job = await fleet.submitDigits(8);
@@ -53,7 +53,7 @@ test('resumes a job from the checkpoint that it saved before Slurm preempted it,
   expect(launches[0]).toMatchObject({ outcome: 'finished' });
 }, 240_000);
 
-test('trains across three wall times, each from the checkpoint of the previous one, without using a retry', async () => {
+test('trains a job across three wall times, and resumes from a checkpoint each time without using a retry', async () => {
   const fleet = await startSlurmFleet(lab);
   const pool = await fleet.createPool('gpu', { partition: 'gpu', wall_time_s: 60, notice_s: 40 });
   const job = await fleet.submitDigits(900);

@@ -20,7 +20,7 @@ import {
   startFailing,
 } from './storage-bench.ts';
 
-/** Data folder that each test copies. It contains three jobs, two of which are in the backup too. */
+/** Data folder that each test copies. Its database contains three jobs. Its backup contains only the first two jobs. */
 let data = '';
 beforeAll(async () => {
   data = await makeData();

@@ -1,4 +1,4 @@
-/** A restore with real processes: crashes during it, and its effect on running trainings. */
+/** Restores with real processes: crashes during a restore, and the effect of a restore on running trainings. */
 import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import Database from 'better-sqlite3';
@@ -89,7 +89,7 @@ function isAlive(pid: number): boolean {
   }
 }
 
-test('continues a training that the backup contains, and stops one that started after the backup', async () => {
+test('continues a training that the backup contains, and stops a training that started after the backup', async () => {
   const server = await openServer();
   const admin = adminOf(server);
   const openWatch = async () => {

@@ -52,7 +52,7 @@ describe.skipIf(!isSupported)('on a machine without Node', () => {
     };
   }
 
-  test('joins with the pasted command, runs a job from one executable, and adopts it after a kill', async () => {
+  test('joins with the pasted command, runs a job from one executable, and adopts the job after a kill', async () => {
     const server = await openServer();
     const { id, token, joining, sha256 } = await createJoinOptions(server);
     const rig = openBareMachine();
@@ -80,7 +80,7 @@ describe.skipIf(!isSupported)('on a machine without Node', () => {
     expect(await server.watch.jobEnd(job)).toMatchObject({ status: 'completed', attempt: 1 });
   }, 120_000);
 
-  test('joins with the right pin, and with a wrong pin, installs nothing and does not send the token', async () => {
+  test('joins with the right pin, but installs nothing and sends no token with a wrong pin', async () => {
     const server = await openServer();
     const { id, joining, sha256 } = await createJoinOptions(server);
     const identity = await makeIdentity();

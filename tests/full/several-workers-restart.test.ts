@@ -14,7 +14,7 @@ const training = `
     if (fileExists('enough')) { clearInterval(timer); console.log('done with it'); process.exitCode = Number(readFileSync(join(__dirname, 'enough'), 'utf8')); }
   }, 50);`;
 
-/** Starts the agent of the second worker, which is ready and waits for the address of the first worker. */
+/** Starts the agent of the second worker. Resolves when this worker is ready and waits for the first worker's address. */
 async function startWaiting(rig: Rig) {
   const agent = rig.startAgent();
   await agent.waitForLine(/^Connected/);

@@ -34,7 +34,7 @@ import {
   startFailing,
 } from './storage-bench.ts';
 
-/** Data folder that each test copies. It contains three jobs, two of which are in the backup too. */
+/** Data folder that each test copies. Its database contains three jobs. Its backup contains only the first two jobs. */
 let data = '';
 beforeAll(async () => {
   data = await makeData();
@@ -42,7 +42,7 @@ beforeAll(async () => {
 
 type Restored = Readonly<Record<string, string | null>>;
 
-/** Returns the description of the restore in the first line of the server; undefined when nothing was restored. */
+/** Returns the restore as the server's ready line describes it, or undefined when nothing was restored. */
 function restoredOf({ lines }: Pick<Program, 'lines'>): Restored | undefined {
   const ready = lines.find(line => line.startsWith('{"ready"')) ?? '';
   return (JSON.parse(ready) as { readonly restored?: Restored }).restored;

@@ -1,4 +1,4 @@
-/** Runs a job of each trainer, from the user's config to the model on the server. The power of its rig fails once. */
+/** Runs a job of each trainer, from the user's config to the model on the server. A power cut stops the first rig of each job. */
 import { createHash } from 'node:crypto';
 import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';

@@ -14,7 +14,7 @@ function createMachine(systemctl = 'exit 0') {
   writeFileSync(join(bin, 'systemctl'), `#!/bin/sh\necho "$*" >> '${home}/calls'\n${systemctl}\n`, {
     mode: 0o755,
   });
-  // The worker takes this program for a trainer.
+  // The worker detects this program as its trainer.
   writeFileSync(join(bin, 'python'), '#!/bin/sh\n', { mode: 0o755 });
   const env = {
     PATH: `${bin}:${process.env['PATH']}`,

@@ -27,7 +27,7 @@ export interface FuzzDeps {
   readonly callers: readonly Headers[];
   /** Ids of existing objects. With random ids, most requests would be answered with 404. */
   readonly ids: readonly string[];
-  /** Returns a running job and the headers of its worker, so that some reports are accepted; null while no job runs. */
+  /** Returns a running job and the headers of its worker, so that some reports are accepted. Returns null without a job. */
   readonly held?: () => { readonly job: string; readonly headers: Headers; readonly uploads: Headers } | null;
   /** Texts that no response may contain. */
   readonly secrets: readonly string[];
@@ -162,7 +162,7 @@ function makeRequest(
   };
 }
 
-/** Returns the prefix of the ids that this call takes in its path; an empty string when the path has no id. */
+/** Returns the prefix of the ids that this call takes in its path, or an empty string when the path has no id. */
 const idPrefixOf = ({ path }: Call): string => {
   const [, kind = ''] = /^\/api\/(?:admin\/)?(\w+)/.exec(path) ?? [];
   return (

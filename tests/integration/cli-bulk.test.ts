@@ -93,7 +93,7 @@ describe('trainyard jobs submit', () => {
 });
 
 describe('cancelling many jobs', () => {
-  it('cancels with --all every job that has not ended', async () => {
+  it('cancels every job that has not ended for jobs cancel --all', async () => {
     await submit();
     await submit({ requires_approval: true });
     const { code, out } = await jobs(['cancel', '--all', '--force', '--json']);

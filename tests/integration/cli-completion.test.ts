@@ -35,8 +35,8 @@ async function run(shell: string, script: string): Promise<readonly string[]> {
 }
 
 /**
- * Returns a bash script that prints the completions of the last word in brackets. It sets the same variables as Readline
- * does while a user types.
+ * Returns a bash script that prints each completion of the last word, in brackets. The script sets the same variables as
+ * Readline does while a user types.
  */
 const completeInBash = (...words: readonly string[]): string =>
   `COMP_WORDS=(trainyard ${words.map(word => `'${word}'`).join(' ')}); COMP_CWORD=${words.length}; ` +

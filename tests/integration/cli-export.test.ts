@@ -219,7 +219,7 @@ describe('access to MLflow', () => {
   test.each<[string, Record<string, string>, string]>([
     ['a token', { MLFLOW_TRACKING_TOKEN: token }, `Bearer ${token}`],
     [
-      'user and password, which take precedence over a token',
+      'user and password rather than a token',
       { MLFLOW_TRACKING_USERNAME: 'ada', MLFLOW_TRACKING_PASSWORD: 'pä:ss', MLFLOW_TRACKING_TOKEN: token },
       `Basic ${Buffer.from('ada:pä:ss').toString('base64')}`,
     ],

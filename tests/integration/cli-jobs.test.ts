@@ -233,7 +233,7 @@ describe('jobs commands without a worker', () => {
 });
 
 describe('jobs commands with a worker', () => {
-  test('follows a job across a server crash with --follow, and exits with 8 when it fails with --wait', async () => {
+  test('follows a job across a server crash with --follow, and exits with 8 when a job fails with --wait', async () => {
     const server = killAfterTest(await startServer());
     const flags = ['--data-dir', server.dataDir];
     const created = await runTrainyard(['workers', 'create', 'rig-1', '-o', 'token', ...flags]);

@@ -56,7 +56,7 @@ async function startWorker(name: string, labels: Readonly<Record<string, string>
   });
   await worker.register({ gpu_count: gpus });
   await worker.openStream();
-  /** Returns the last offer that the worker received; null while the worker has none except for the job `previous`. */
+  /** Returns the worker's last offer. Returns null without an offer, or while the last offer is for job `previous`. */
   const findOffer = (previous: string | undefined) => {
     const { job_id: job, attempt_id: attempt } =
       worker.commands.findLast(({ type }) => type === 'job_submit') ?? {};

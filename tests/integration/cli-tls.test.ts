@@ -1,4 +1,4 @@
-/** The command line as a TLS client: which servers it trusts, and what it sends to untrusted ones. */
+/** The command line as a TLS client: it trusts a server by pin or authority, and sends no request to other servers. */
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, onTestFinished, test } from 'vitest';

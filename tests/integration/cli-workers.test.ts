@@ -198,7 +198,7 @@ describe('confirmations', () => {
     [['rotate', 'asked'], /^The token of asked stops working now\. Continue\? \[y\/N\] $/],
     [['rotate', 'asked', '--after-job'], /stops working when its job ends\. Continue\?/],
   ])(
-    'asks for confirmation of workers %j, and changes nothing after an empty answer',
+    'asks for confirmation of workers %j, and changes nothing unless the answer is yes',
     async (args, question) => {
       const { id } = await server.createWorker({ name: 'asked' });
       for (const answer of ['', 'n', 'yet', null]) {
@@ -393,7 +393,7 @@ describe('trainyard workers update', () => {
   const update = (...args: readonly string[]): Promise<CliRun> =>
     runTrainyard(['workers', 'update', ...args, '--data-dir', updater.dataDir]);
 
-  /** Starts a worker with an older program, which reports these states of its update. */
+  /** Starts a worker with an older program. The worker answers an update command with these reports. */
   async function openOutdatedWorker(rig: string, reports: readonly object[], more: object = {}) {
     const { id, token } = await updater.createWorker({ name: rig });
     const light: LightWorker = createLightWorker({
@@ -430,7 +430,7 @@ describe('trainyard workers update', () => {
     expect(code).toBe(0);
   });
 
-  test('exits with 1, the reason and the command for workers that were not updated', async () => {
+  test('exits with 1, and prints the reason and the manual command, when workers were not updated', async () => {
     await openOutdatedWorker('rig-bad', [{ state: 'failed', reason: 'the disk is full' }]);
     const failed = await update('rig-bad', '--json');
     expect(failed.code).toBe(1);

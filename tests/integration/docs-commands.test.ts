@@ -50,7 +50,7 @@ describe('code blocks and commands of README.md and docs', () => {
     ).toEqual([]);
   });
 
-  it('finds in the docs only commands and options that trainyard has', async () => {
+  it('finds only existing trainyard commands and options in the docs', async () => {
     const program = await createCommands();
     const inSentences = [...pages, ...otherPages].flatMap(readInlineCommands);
     expect([...allBlocks, ...inSentences].flatMap(block => findBadCommands(program, block))).toEqual([]);

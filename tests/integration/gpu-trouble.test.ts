@@ -58,7 +58,7 @@ async function startServerAndWorker(gpu: FakeGpu, script: string) {
 const reasonOf = async ({ admin }: TestServer, id: JobId): Promise<string | null> =>
   valueOf(await admin.call(queueApi.get, { params: { id } })).reason;
 
-test('keeps jobs pending with a reason while a GPU is missing, and dispatches them when it returns', async () => {
+test('keeps jobs pending with a reason while a GPU is missing, and dispatches the jobs when the GPU returns', async () => {
   const gpu = createFakeGpu();
   const { server, worker, waitForWorker } = await startServerAndWorker(gpu, '');
   gpu.setAnswer('cards', 'Unable to determine the device handle for GPU 0000:41:00.0: GPU is lost.\n');

@@ -59,7 +59,7 @@ test('never sends the admin token to an impostor on the port of a killed server'
   expect(received.join('\n')).not.toContain(token);
 });
 
-test('never sends a token from the environment to an impostor that the data folder names', async () => {
+test('never sends a token from the environment to an impostor whose address the data folder names', async () => {
   const { dataDir, port } = await startAndKillServer();
   const { received } = await startImpostor(port);
   const run = await runTrainyard(['jobs', 'list', '--data-dir', dataDir], {

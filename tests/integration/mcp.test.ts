@@ -56,7 +56,7 @@ const Result = z.object({
 });
 const JobIds = z.object({ entries: z.array(z.object({ job_id: z.string() })) });
 
-test('offers only tools that change nothing, without --allow-write', async () => {
+test('offers only read-only tools without --allow-write', async () => {
   const id = await server.submit({ config_name: 'portraits', config: { rank: 16 } });
   const { tools, names, call } = await connect(['queue.view', 'queue.submit', 'queue.manage']);
   expect(tools.every(({ annotations }) => annotations?.readOnlyHint === true)).toBe(true);

@@ -12,7 +12,7 @@ import { createPushBrowser, readVapid } from '../support/push-browser.ts';
 import { openReceiver } from '../support/receiver.ts';
 import { adminClient, createShortcuts, startTestServer, valueOf } from '../support/server.ts';
 
-/** Opens a push service. `statusOf`: returns the status for the n-th push message; null for no response. */
+/** Opens a push service. `statusOf` returns the status for the n-th push message, or null for no response. */
 async function openService(statusOf: (count: number) => number | null = () => 201) {
   const service = await openReceiver(statusOf);
   onTestFinished(() => service.close());
@@ -175,7 +175,7 @@ test("does not show, test or delete another user's browser", async () => {
 });
 
 test.each([
-  ['an event that its permissions hide', { events: ['pool_budget'] }, 'permission_missing'],
+  ["an event that the user's permissions hide", { events: ['pool_budget'] }, 'permission_missing'],
   ['a private endpoint', { endpoint: 'https://10.0.0.1/x' }, 'invalid_request'],
   ['an endpoint without TLS', { endpoint: 'http://push.example/x' }, 'invalid_request'],
   [

@@ -85,7 +85,7 @@ test.each([
   ['--seeds', 'many'],
   ['--plant', 'an unknown bug'],
   ['--speed', '9'],
-])('exits with 2 and prints the usage for %s %s', async (...options) => {
+])('exits with 2 and prints the usage for the invalid options %s %s', async (...options) => {
   const { code, output } = await simulate(...options);
   expect(code).toBe(2);
   expect(output).toContain('npm run simulate -- [options]');

@@ -53,7 +53,7 @@ export function resetMessage(message: http.ServerResponse | http.ClientRequest):
   message.destroy();
 }
 
-/** Resets a socket with RST. Only destroys a socket that is already shutting down, because after a reset it would never close. */
+/** Resets a socket with RST. A socket that is already shutting down gets no RST, because it would then never close. */
 export function resetSocket(socket: Socket): void {
   if (!socket.destroyed && !socket.connecting && !socket.writableEnded) socket.resetAndDestroy();
   socket.destroy();

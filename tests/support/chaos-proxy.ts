@@ -49,8 +49,8 @@ export interface ChaosProxy {
    */
   halfOpen(deadAt: 'client' | 'orchestrator'): void;
   /**
-   * Waits for the next frame that contains this text. Forwards it up to the end of the text, and then resets both sides. Resolves
-   * when the cut has started.
+   * Waits for the next frame that contains this text. Forwards the frame up to the end of the text, and then resets both sides.
+   * Resolves when the reset has started.
    */
   resetInFrame(text: string): Promise<void>;
   /** Applies a rule until the caller runs the returned function. */

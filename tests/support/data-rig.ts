@@ -1,4 +1,4 @@
-/** Rigs whose trainer reads the datasets of a job. */
+/** Workers whose trainer reads the datasets of a job. */
 import { createHash, randomBytes } from 'node:crypto';
 import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -20,7 +20,7 @@ for (const name of readdirSync(images, { recursive: true }))
 writeFileSync(join(process.argv[3], 'seen.json'), JSON.stringify(seen));
 `;
 
-/** Creates a worker, and writes its trainer script. `start` of the returned rig starts the agent with these extra arguments. */
+/** Creates a worker, and writes its trainer script. `start` of the result starts the agent with `args`. */
 export async function startDataRig(server: TestServer, name: string, ...args: readonly string[]) {
   const { id, token } = await server.createWorker({ name });
   const stateHome = temporaryFolder();
@@ -46,7 +46,7 @@ export async function startDataRig(server: TestServer, name: string, ...args: re
     start,
     /** Returns the files that the trainer of a job has found, by path. */
     seen: (job: JobId): unknown => JSON.parse(readFileSync(join(jobs, job, 'output', 'seen.json'), 'utf8')),
-    /** Returns the complete and partial files in the rig's cache. */
+    /** Returns the complete and partial files in the worker's cache of datasets. */
     cached(): readonly string[] {
       try {
         return readdirSync(join(jobs, '.data-cache', 'contents'), { recursive: true }).map(String);

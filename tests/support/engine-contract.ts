@@ -102,7 +102,7 @@ export function testEngineContract(lab: () => EngineLab): void {
   });
 
   test.each(['ask', 'now'] as const)(
-    'ends a running launch, but no other launch of the fleet (%s)',
+    'ends a running launch, but no other launch of the fleet, with the end mode "%s"',
     async how => {
       const { engine, launch, untilState } = newEngine();
       const { id } = await launch();
@@ -118,19 +118,22 @@ export function testEngineContract(lab: () => EngineLab): void {
     },
   );
 
-  test.each(['ask', 'now'] as const)('ends several launches in any state with one call (%s)', async how => {
-    const { engine, launch, untilState } = newEngine();
-    const ids = (await Promise.all([launch(), launch(), launch()])).map(({ id }) => id);
-    await until(async () => {
-      await engine.end(ids, how);
-      const found = await engine.list();
-      expect(ids.filter(id => !isGone(found.get(id)))).toEqual([]);
-    });
-    for (const id of ids) await untilState(id, isGone);
-  });
+  test.each(['ask', 'now'] as const)(
+    'ends several launches in any state with one call in the end mode "%s"',
+    async how => {
+      const { engine, launch, untilState } = newEngine();
+      const ids = (await Promise.all([launch(), launch(), launch()])).map(({ id }) => id);
+      await until(async () => {
+        await engine.end(ids, how);
+        const found = await engine.list();
+        expect(ids.filter(id => !isGone(found.get(id)))).toEqual([]);
+      });
+      for (const id of ids) await untilState(id, isGone);
+    },
+  );
 
   test.each(['ask', 'now'] as const)(
-    'accepts a request to end launches that do not exist (%s)',
+    'accepts a request to end launches that do not exist, with the end mode "%s"',
     async how => {
       const { engine } = newEngine();
       await engine.end([], how);

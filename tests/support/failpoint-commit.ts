@@ -17,10 +17,10 @@ Database.prototype.prepare = function prepareWatched(this: Connection, sql: stri
 } as Connection['prepare'];
 
 Database.prototype.exec = function execWatched(this: Connection, sql: string) {
-  const commits = dispatched && /^\s*COMMIT\b/i.test(sql);
-  if (commits && setting() === 'before') die('before the commit');
+  const isDispatchCommit = dispatched && /^\s*COMMIT\b/i.test(sql);
+  if (isDispatchCommit && setting() === 'before') die('before the commit');
   const result = exec.call(this, sql);
-  if (commits) die('after the commit');
+  if (isDispatchCommit) die('after the commit');
   if (/^\s*ROLLBACK\s*;?\s*$/i.test(sql)) dispatched = false;
   return result;
 };

@@ -1,4 +1,4 @@
-/** Simulates a full disk under a program's database (`full`), and frees it again (`free`). */
+/** Executes two orders: `full` simulates a full disk under the program's database, and `free` frees the disk again. */
 import { fillDisk } from './bounded-disk.ts';
 import { onOrder } from './failpoint.ts';
 

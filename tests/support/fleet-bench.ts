@@ -11,7 +11,7 @@ export async function openFleet(options?: FleetOptions): Promise<Fleet> {
   return fleet;
 }
 
-/** A folder in memory on Linux, where syncing is fast. Hundreds of tests sync. */
+/** A folder in memory (Linux only). Hundreds of tests sync files, which is fast there. */
 const inMemory = '/dev/shm';
 
 /** Creates an empty folder, and removes it at the end of the test. */

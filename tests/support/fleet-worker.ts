@@ -17,14 +17,14 @@ import { valueOf } from './fleet-outcome.ts';
 
 /** The fields with which an agent registers. The defaults are those of Trainyard's own agent on a rig with one GPU. */
 export interface AgentOptions {
-  /** 1: SimpleTuner's published agent, which knows no attempts and sends no instance id. */
+  /** 1: SimpleTuner's published agent (v1), which knows no attempts and sends no instance id. */
   readonly protocol?: 1 | 2;
   /** Protocol 2 only. Default: omitted, as by agents that do not check configs. */
   readonly allowedConfigKeys?: readonly string[];
   /** Protocol 2 only. Default: omitted, as by agents that do not report trainers. */
   readonly trainers?: RegistrationBody['trainers'];
   readonly outputs?: RegistrationBody['outputs'];
-  /** Default: as the worker was created. */
+  /** Default: the type with which the worker was created. */
   readonly persistent?: boolean;
   readonly gpus?: number;
   readonly host?: string;

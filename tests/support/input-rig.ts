@@ -1,4 +1,4 @@
-/** Rigs whose trainer uses files of other jobs as inputs. */
+/** Workers whose trainer uses files of other jobs as inputs. */
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { artifactsApi } from '../../protocol/artifacts-api.ts';
@@ -8,8 +8,8 @@ import { startWorker, temporaryFolder } from './processes.ts';
 import { valueOf } from './server.ts';
 
 /**
- * Script of a trainer. It reports the losses in the config, and writes the files in the config with random bytes. With `takes`,
- * it also writes the SHA-256 of each file at that path to its output.
+ * Script of a trainer. It reports the losses in the config, and fills the files in the config with random bytes. It also writes
+ * the SHA-256 of each file at the path `takes` to its output. With `resumes`, that path is the checkpoint to resume from.
  */
 const trainer = `
 import { createHash, randomBytes } from 'node:crypto';
@@ -38,7 +38,7 @@ export interface ServerAccess {
   createWorker(body: { readonly name: string }): Promise<{ readonly id: WorkerId; readonly token: string }>;
 }
 
-/** Creates a worker, and writes its trainer script. `start` of the returned rig starts the agent. */
+/** Creates a worker, and writes its trainer script. `start` of the result starts the agent. */
 export async function startInputRig(name: string, { url, createWorker }: ServerAccess) {
   const { token } = await createWorker({ name });
   const stateHome = temporaryFolder();

@@ -3,7 +3,7 @@ import type { EventLine } from './stream-record.ts';
 
 const finals = new Set(['job.completed', 'job.failed', 'job.cancelled']);
 const closing = new Set([...finals, 'job.requeued']);
-/** Event types that reopen the last attempt of a pending job, because its former worker continues it. */
+/** Event types that reopen the last attempt of a pending job, because its former worker continues the attempt. */
 const reopening = new Set(['job.starting', 'job.running']);
 
 /** The last dispatch of a job. */

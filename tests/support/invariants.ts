@@ -32,7 +32,7 @@ export interface Evidence {
   readonly leftTrainers: readonly number[];
   /** Texts that must not contain secrets, by description: logs, database, events, arguments. */
   readonly texts: ReadonlyMap<string, string>;
-  /** The texts that other programs than the orchestrator and its agents can read. */
+  /** Texts that programs other than the orchestrator and its agents can read. */
   readonly openTexts: ReadonlyMap<string, string>;
   /** The secrets, by name. */
   readonly secrets: ReadonlyMap<string, string>;

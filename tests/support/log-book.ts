@@ -12,7 +12,7 @@ export interface StoredLog {
   readonly chunks: number;
 }
 
-/** Stores logs as the orchestrator does: accepts a chunk only if it continues at the end of the log. */
+/** Stores logs as the orchestrator does: accepts a chunk only if its field `after` is the end of the stored log. */
 export interface LogStore {
   /** Stores a chunk if it fits, and returns the end of the log. Throws for a body that violates the contract. */
   accept(body: unknown): number;

@@ -1,6 +1,6 @@
 /**
  * A simulated MLflow tracking server in memory. It enforces MLflow's limits (mlflow/utils/validation.py) and the rules of
- * MLflow's stores: a param cannot change, and a name cannot be a folder in another name.
+ * MLflow's stores: a param cannot change, and a name cannot also be a folder of another name, such as `loss` and `loss/train`.
  */
 import { createServer, type IncomingMessage } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -62,7 +62,7 @@ function checkName(name: string): void {
   if (name.length > 250) invalid(`Name '${name}' exceeded length limit of 250`);
 }
 
-/** Checks that no name is a folder in another name. MLflow's file store keeps each name as a file below the folder of the run. */
+/** Checks that no name is also a folder of another name. MLflow's file store keeps each name as a file below the run's folder. */
 function checkFolders(names: Iterable<string>): void {
   const all = new Set(names);
   for (const name of all)

@@ -34,7 +34,7 @@ export function newDatabaseFile(): Buffer {
   const bytes = Buffer.from(newDatabase());
   const { fleetIdAt = 0, fleetIdLength = 0 } = migrated ?? {};
   bytes.write(randomBytes(fleetIdLength / 2).toString('hex'), fleetIdAt, 'latin1');
-  // The format versions of a database with a write-ahead log.
+  // Set the file format versions (bytes 18 and 19) to 2, which stands for a write-ahead log.
   bytes.fill(2, 18, 20);
   return bytes;
 }

@@ -2,7 +2,8 @@ import { existsSync, readdirSync, readFileSync, readlinkSync } from 'node:fs';
 import { eventually } from './notices.ts';
 
 /**
- * All processes of a fault test inherit this environment variable. With it, tests find a guard or trainer whose parent has ended.
+ * All processes of a fault test inherit this environment variable. Its value is their owner. Tests use the variable to find a
+ * guard or trainer whose parent has ended.
  */
 export const ownerVariable = 'TRAINYARD_TEST_OWNER';
 
@@ -29,7 +30,7 @@ export function processesOf(owner: string): readonly number[] {
     .filter(pid => pid !== process.pid && `\0${environmentOf(pid)}`.includes(mark) && isAlive(pid));
 }
 
-/** Kills all processes whose owner starts with this text. Repeats this, because a process may have just started another one. */
+/** Kills all processes whose owner starts with this text. Searches up to 20 times, because a process may start another one. */
 export function killProcessesOf(owner: string): void {
   for (let round = 0; round < 20; round += 1) {
     const left = processesOf(owner);

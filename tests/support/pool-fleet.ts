@@ -18,15 +18,16 @@ export type PoolFleetOptions = Omit<FleetOptions, 'engineOf'> & Omit<MemoryEngin
 
 export interface PoolFleet {
   readonly fleet: Fleet;
-  /** The engine of all pools for which `addEngine` has created none. */
+  /** The engine of every pool without a separate engine from `addEngine`. */
   readonly memory: MemoryEngine;
   readonly habits: WorkerHabits;
   readonly workers: readonly PoolWorker[];
   /** Creates a separate engine for the pool with this name. */
   addEngine(pool: string, options?: Omit<MemoryEngineOptions, 'clock'>): MemoryEngine;
   addPool(options?: PoolOptions): Promise<PoolView>;
+  /** Returns the pool with this name, `gpu` by default. Throws when there is none. */
   pool(name?: string): PoolView;
-  /** The launches of a pool, oldest first. */
+  /** Returns the launches of a pool, oldest first. */
   launches(name?: string): readonly LaunchView[];
   /** Restarts the orchestrator, and reconnects the workers. */
   restart(options?: Parameters<Fleet['restart']>[0]): Promise<void>;

@@ -21,7 +21,7 @@ export function poolView(changes: Partial<PoolView> = {}, body: object = {}): Po
   };
 }
 
-/** Creates a launch in the form that the API returns. By default, it waits in its engine. */
+/** Creates a launch in the form that the API returns. By default, the launch waits in its engine. */
 export const launchView = (changes: Partial<LaunchView> = {}): LaunchView => ({
   launch_id: LaunchId.parse('0123456789abcdef'),
   pool_id: PoolId.parse('p_1'),

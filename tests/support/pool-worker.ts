@@ -100,7 +100,7 @@ export function createPoolWorker(
       },
     );
 
-  /** Returns the worker's training. It counts as current until the orchestrator has answered its final report. */
+  /** Returns the worker's training. An ended training counts as current until the orchestrator has answered its final report. */
   const currentTraining = (): Training | null => training ?? reports.at(-1)?.training ?? null;
 
   function register(): void {

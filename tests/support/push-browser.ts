@@ -17,7 +17,7 @@ async function derive(
 
 /**
  * Creates the receiving side of web push, with the keys of a browser. `read` decrypts messages as a browser does (RFC 8188 and
- * 8291). It uses WebCrypto, so that it shares no code with the sender.
+ * 8291). `read` uses WebCrypto, so that it shares no code with the sender.
  */
 export async function createPushBrowser() {
   const { publicKey, privateKey } = await subtle.generateKey(curve, false, ['deriveBits']);

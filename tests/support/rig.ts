@@ -12,7 +12,7 @@ const tools = 'cat chmod curl cut env getent grep id ln mkdir mv rm sed sh sha25
 );
 
 /**
- * A simulated machine with a shell and standard Linux tools, but without Node, environment variables and files in the home
+ * A simulated machine with a shell and standard Linux tools. It has no Node, no environment variables, and no files in the home
  * folder.
  */
 export interface BareMachine {

@@ -99,7 +99,7 @@ export function runsOf(lines: readonly TrainerLine[]): readonly TrainerRun[] {
     .toSorted((a, b) => a.startedAt - b.startedAt);
 }
 
-/** Returns pairs of runs of the same job in which the later run started before the last line of the earlier run. */
+/** Returns the pairs of overlapping runs of a job: the later run started before the earlier run wrote its last line. */
 export function overlapsOf(runs: readonly TrainerRun[]): readonly (readonly [TrainerRun, TrainerRun])[] {
   return [...Map.groupBy(runs, ({ job }) => job).values()].flatMap(runsOfJob =>
     runsOfJob.flatMap((earlier, n) =>

@@ -20,13 +20,13 @@ const DISCONNECT_TIMEOUT_MS = 5_000;
 
 export interface V1Agent {
   readonly events: V1Events;
-  /** Id of the job that the agent believes to run; null when idle. */
+  /** Id of the job that the agent believes it is running; null when idle. */
   readonly currentJob: string | null;
   /** True when the shutdown flag is set. The agent acts on the flag at the next line of the stream [11]. */
   readonly isLeaving: boolean;
   /**
-   * Sends SIGTERM [14], which takes effect while the trainer's output does not block the loop. Resolves when the agent has
-   * exited. Another line or the end of the stream must arrive first, because the agent checks its flag only then [11].
+   * Sends SIGTERM [14]. The agent handles the signal only while it does not block on its trainer's output. Resolves when the
+   * agent has exited. Another line or the end of the stream must arrive first, because the agent checks its flag only then [11].
    */
   stop(): Promise<void>;
   /**
@@ -79,7 +79,7 @@ export function startV1Agent(options: V1AgentOptions): V1Agent {
   };
 }
 
-/** Runs the agent from its start to its disconnect. It sends the disconnect even after a 401, with the rejected token [11]. */
+/** Runs the agent from its start to its disconnect. It disconnects even after a 401, with the rejected token [11]. */
 async function runAgent(core: V1Core): Promise<V1ExitCause> {
   let cause: V1ExitCause = 'shutdown';
   while (!core.state.isShutdownRequested) {

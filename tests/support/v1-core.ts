@@ -35,8 +35,8 @@ export interface V1AgentOptions {
   readonly provider?: string;
   readonly trainer: V1Trainer;
   /**
-   * Waits for the agent; in real time by default. The agent also uses it between heartbeats, so a function that does not wait
-   * causes a flood of heartbeats.
+   * The agent's sleep function; waits in real time by default. The agent also sleeps between heartbeats, so a function that does
+   * not wait causes a flood of heartbeats.
    */
   readonly wait?: V1Wait;
   /** Time between two heartbeats in ms; 30 s by default. The agent sends the first heartbeat when it opens the stream. */
@@ -46,13 +46,13 @@ export interface V1AgentOptions {
    * extend, the agent drops offered jobs [4].
    */
   readonly beforeClear?: (jobId: string) => Promise<void>;
-  /** Creates the HTTP client. Default: real sockets, which aborting `dead` destroys. */
+  /** Creates the HTTP client. Default: real sockets; aborting `dead` destroys them. */
   readonly http?: (dead: AbortSignal) => V1Http;
 }
 
 export interface V1State {
   workerId: string | null;
-  /** The job that the agent believes to run. After a `job_submit` without `job_id`, the job has no id. */
+  /** The job that the agent believes it is running. After a `job_submit` without `job_id`, the job has no id. */
   currentJob: { readonly jobId: string | undefined } | null;
   run: FakeRun | null;
   isShutdownRequested: boolean;

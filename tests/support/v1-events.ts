@@ -19,7 +19,7 @@ export interface V1Job {
 
 export type V1JobStatus = 'starting' | 'training' | 'completed' | 'failed' | 'cancelled';
 
-/** The cause of an agent's exit. The published agent exits with code 0 even after a 401. */
+/** The cause of an agent's exit. SimpleTuner's published agent exits with code 0 even after a 401. */
 export type V1ExitCause = 'shutdown' | 'unauthorized' | 'killed' | 'usage' | 'crashed';
 
 export type V1Observation =
@@ -48,7 +48,7 @@ export type V1Observation =
    * [10].
    */
   | { readonly kind: 'trainerAwaited'; readonly jobId: string }
-  /** A `job_submit` arrived while the agent's trainer runs, or while the agent believes that it does [5]. */
+  /** A `job_submit` arrived while the agent's trainer runs, or while the agent believes that the trainer runs [5]. */
   | { readonly kind: 'jobIgnored'; readonly jobId: string; readonly heldJob: string }
   /** A `job_submit` arrived while the final report of the previous job was waiting for its answer [4]. */
   | { readonly kind: 'jobDropped'; readonly jobId: string; readonly heldJob: string }
@@ -75,7 +75,7 @@ export type V1Observation =
     }
   /** An ephemeral agent requested the queue after its job [11]. */
   | { readonly kind: 'queueAsked'; readonly answerStatus: number | null; readonly hasJobs: boolean }
-  /** The shutdown flag is set. The agent acts on it at the next line of the stream, or at its end [11, 14]. */
+  /** The shutdown flag is set. The agent acts on the flag at the next line or at the end of the stream [11, 14]. */
   | { readonly kind: 'leaving'; readonly by: 'shutdown' | 'queue' | 'signal'; readonly reason: string | null }
   | { readonly kind: 'disconnectPosted'; readonly answerStatus: number | null }
   | { readonly kind: 'exited'; readonly code: number; readonly cause: V1ExitCause };

@@ -1,6 +1,6 @@
 /**
- * HTTP like that of the published agent's library: a new connection for each call, no redirects, and streams that are split into
- * lines (docs/internals/worker-contract.md, section 3, item 1).
+ * HTTP as in the library of SimpleTuner's published agent: a new connection for each call, no redirects, and streams that are
+ * split into lines (docs/internals/worker-contract.md, section 3, item 1).
  */
 import http from 'node:http';
 import https from 'node:https';
@@ -65,8 +65,8 @@ export function createV1Http(url: string, token: string, dead: AbortSignal): V1H
     const { request } = target.protocol === 'https:' ? https : http;
     return new Promise((resolve, reject) => {
       const outgoing = request(target, { method, agent: false, headers }, resolve).on('error', reject);
-      // Do not use the option `signal`. It would also destroy the socket after the request has released it, when no listener
-      // handles the error.
+      // Do not use the option `signal`. It would also destroy a socket that the request has already released. Then no listener
+      // would handle the error.
       const cut = (): void => void outgoing.destroy();
       signal.addEventListener('abort', cut);
       outgoing.on('close', () => signal.removeEventListener('abort', cut)).end(text);

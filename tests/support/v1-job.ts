@@ -2,8 +2,10 @@
  * Starts, watches, reports and stops the job of a v1 agent. Numbers in brackets are items of docs/internals/worker-contract.md,
  * section 3. The state has one field for the current job and one for its trainer. Two coroutines write both fields:
  *
- *   stream: job_submit -> start ... job_cancel, abandon_job, exit -> stop -> post `cancelled` -> clear both fields
- *   watcher (one per trainer): read a line, sleep 100 ms, check ... ended -> post the outcome -> clear both fields
+ *   stream                       job_submit -> start the trainer
+ *                                job_cancel, abandon_job, exit -> stop it -> post `cancelled` -> clear both fields
+ *   watcher (one per trainer)    read a line -> sleep 100 ms -> repeat
+ *                                the trainer has ended -> post the outcome -> clear both fields
  *
  * The watcher reports and clears *the current job*, which may already be a later job. The model reproduces these races (items 4
  * and 7).

@@ -16,14 +16,14 @@ export interface RecordedCall {
 }
 
 export interface ScriptedAnswer {
-  /** True to compress the body. The agent's library accepts this. */
+  /** True to compress the body. The agent's HTTP library accepts compressed bodies. */
   readonly isCompressed?: boolean;
   readonly status?: number;
   readonly body?: unknown;
 }
 
 export interface HeldCall {
-  /** Resolves when the call has arrived. The server does not answer it before `answer`. */
+  /** Resolves when the call has arrived. The server answers the call only when the test calls `answer`. */
   readonly arrived: Promise<RecordedCall>;
   answer(answer?: ScriptedAnswer): void;
 }

@@ -108,7 +108,7 @@ export interface Script {
   readonly exitCode?: number;
 }
 
-/** Creates a trainer that prints one line for each read of the agent, and then exits, by default with code 0. */
+/** Creates a trainer that prints one line each time the agent reads. After the last line it exits, by default with code 0. */
 export function scriptedTrainer({ lines = [], exitCode = 0 }: Script = {}): V1Trainer {
   return job => {
     const run = createManualRun(job);

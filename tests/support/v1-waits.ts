@@ -21,8 +21,8 @@ export const waitForReal: V1Wait = (ms, _reason, signal) =>
 export interface V1Waits {
   readonly wait: V1Wait;
   /**
-   * Ends the oldest current wait with this reason, or else the next one that starts. Resolves with the requested length of the
-   * wait in ms.
+   * Ends the oldest current wait with this reason or, if there is none, the next wait that starts. Resolves with the requested
+   * length of the wait in ms.
    */
   release(reason: V1WaitReason): Promise<number>;
   /** Returns the number of current waits with this reason. */
@@ -88,8 +88,8 @@ export interface V1Loop {
 }
 
 /**
- * Simulates the single event loop of the published agent. The agent uses blocking calls to read its trainer's output and to wait
- * for a stopped trainer. These calls delay heartbeats, the stream, answers and even signals (item 10).
+ * Simulates the single event loop of SimpleTuner's published agent. The agent uses blocking calls to read its trainer's output
+ * and to wait for a stopped trainer. These calls delay heartbeats, the stream, answers and even signals (item 10).
  */
 export function createV1Loop(): V1Loop {
   let blockers = 0;

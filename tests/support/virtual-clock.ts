@@ -40,7 +40,7 @@ export function createVirtualClock(isBusy: () => boolean = () => false, quietTur
       null,
     );
 
-  /** Timers with the same due time run in the order of their creation. A timer can cancel later ones. */
+  /** Timers with the same due time run in the order of their creation. A timer can cancel later timers. */
   const runDue = (at: number): void => {
     for (const timer of [...timers].filter(candidate => candidate.at <= at)) {
       if (timers.delete(timer)) timer.run();

@@ -41,7 +41,7 @@ const withVersion = (text: string, newVersion: string): string => {
   return changed;
 };
 
-/** Starts a server that distributes this worker program. It closes with the test. */
+/** Starts a server that distributes this worker program. The server closes at the end of the test. */
 export async function openServer(program = bundle, more = {}): Promise<TestServer> {
   const workerPrograms = temporaryFolder();
   writeFileSync(join(workerPrograms, name), program);

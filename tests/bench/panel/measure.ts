@@ -229,8 +229,8 @@ async function traceTasks(page: Page): Promise<() => Promise<readonly Task[]>> {
 }
 
 /**
- * Minimum distance of one turn of the wheel in pixels, about one and a half screens. The distance is larger where more than
- * `maxTurns` would be needed.
+ * Minimum distance of one turn of the wheel in pixels, about one and a half screens. The distance is larger for a table that
+ * would otherwise need more than `maxTurns`.
  */
 const minPixels = 1_000;
 const maxTurns = 150;

@@ -1,6 +1,6 @@
 /**
- * Name of the environment variable with the address of a queue. The address may contain tokens, and other users can see the
- * arguments of a process, so it is not an argument.
+ * Name of the environment variable with the address of a queue. The address is not an argument, because it may contain tokens,
+ * and other users can see the arguments of a process.
  */
 export const addressVariable = 'BENCH_ADDRESS';
 
@@ -28,6 +28,6 @@ export interface WorkerCallbacks {
 }
 
 export interface Work {
-  /** Resolves when all ends reported so far are on disk. */
+  /** Resolves when the ends of all jobs that the callback `ended` has reported so far are on disk. */
   untilDurable(): Promise<void>;
 }

@@ -33,8 +33,8 @@ export interface PlainjobAddress {
   readonly packages: string;
   readonly file: string;
   /**
-   * plainjob's default is NORMAL, with which SQLite syncs only at checkpoints. With FULL, it syncs each commit, as Trainyard
-   * does.
+   * plainjob's default is NORMAL, with which SQLite syncs only at checkpoints. With FULL, SQLite syncs each commit, as in
+   * Trainyard.
    */
   readonly synchronous: 'FULL' | 'NORMAL';
 }

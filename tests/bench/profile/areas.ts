@@ -6,7 +6,7 @@ export interface Frame {
   readonly lineNumber: number;
 }
 
-/** The areas of states that V8 reports in place of a function. */
+/** Areas of V8's states, which the profile lists like functions. An area is a group of functions whose times are summed. */
 const stateAreas: Readonly<Record<string, string>> = {
   '(idle)': 'idle',
   '(garbage collector)': 'garbage collector',

@@ -73,7 +73,7 @@ test('refuses the old admin token and its cookies as soon as the server accepts 
   expect(server.log.join('')).not.toContain(newToken);
 });
 
-test('immediately ends the streams of the old token and of its cookies, and keeps the streams of API tokens', async () => {
+test('immediately ends streams of the old admin token and its cookies, and keeps streams of API tokens', async () => {
   // Pings check the token, too. With this timeout, the first ping follows after 20 s, so no ping ends these streams.
   const server = await openServer({ heartbeatTimeoutMs: 120_000 });
   const body = { name: 'reader', permissions: ['queue.view' as const] };
@@ -115,7 +115,7 @@ test.each([
   ['is removed', (server: TestServer) => rmSync(tokenFile(server)), 'ENOENT'],
   ['is not a token', (server: TestServer) => replaceToken(server, 'two words'), 'is not a token'],
   ['is too long', (server: TestServer) => replaceToken(server, 'x'.repeat(5_000)), 'is not a token'],
-])('keeps the admin token and warns once when its file %s', async (_what, damage, warning) => {
+])('keeps the current admin token and warns once when the token file %s', async (_what, damage, warning) => {
   const server = await openServer();
   damage(server);
   await untilLogged(server, warning);

@@ -110,7 +110,7 @@ test('resumes the download of a large file over a breaking connection, without d
 });
 
 test.each([1000, MiB + 1])(
-  'refuses a file of %d bytes beyond the storage limit before the agent sends it',
+  'refuses a file of %d bytes before the agent sends it when the file exceeds the storage limit',
   async extraBytes => {
     await upload(server.url, job.token, 'most', { body: new Uint8Array(8 * MiB - 500) });
     const proxy = await openBreakingProxy('up', MiB, 0);

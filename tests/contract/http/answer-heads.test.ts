@@ -19,10 +19,10 @@ test.each<readonly [what: string, method: string, path: string, status: number]>
   ['a text response', 'GET', '/metrics', 200],
   ['a page', 'GET', '/docs', 200],
   ['an event stream', 'GET', '/api/events', 200],
-  ['an unknown path', 'GET', '/nowhere', 404],
-  ['an invalid path', 'GET', '/api/queue/%zz/artifacts', 400],
-  ['an unknown method', 'DELETE', '/api/version', 405],
-  ['a refused body', 'POST', '/api/queue/submit', 400],
+  ['a response to an unknown path', 'GET', '/nowhere', 404],
+  ['a response to an invalid path', 'GET', '/api/queue/%zz/artifacts', 400],
+  ['a response to an unknown method', 'DELETE', '/api/version', 405],
+  ['a response to an invalid body', 'POST', '/api/queue/submit', 400],
 ])('sends all security headers with %s', async (_what, method, path, status) => {
   const { server, bearer } = await start();
   const answer = await sendRaw(server.url, {
@@ -42,7 +42,7 @@ test.each<readonly [what: string, method: string, path: string, status: number]>
   expect(answer.headers['x-powered-by']).toBeUndefined();
 });
 
-test('sends the exact type and length of a JSON response with any content', async () => {
+test('sends the exact content type and byte length of a JSON response with non-ASCII text', async () => {
   const { server, bearer } = await start();
   await server.createWorker({ name: 'Größe 1 – 日本' });
   const answer = await sendRaw(server.url, { path: '/api/admin/workers', headers: [bearer] });

@@ -90,7 +90,7 @@ test.each<[string, unknown]>([
   expect(await requestAction('j_nothere', body)).toMatchObject({ status: 400, code: 'invalid_request' });
 });
 
-test('returns job_not_found for a trainer action of an unknown job', async () => {
+test('returns job_not_found for a trainer action on an unknown job', async () => {
   expect(await requestAction('j_nothere', { what: 'save' })).toMatchObject({
     status: 404,
     code: 'job_not_found',

@@ -64,7 +64,7 @@ describe('listing the audit trail', () => {
     ['credential.created', ['worker.created', 'worker.created']],
     ['credential.*', ['worker.created', 'worker.created']],
     ['credential.deleted', []],
-  ])('finds the rows of the SimpleTuner type %s', async (documented, expectedTypes) => {
+  ])('finds the audit rows of the SimpleTuner event type %s', async (documented, expectedTypes) => {
     expect(await types({ event_type: documented })).toEqual(expectedTypes);
   });
 
@@ -90,7 +90,7 @@ describe('listing the audit trail', () => {
       'worker.token_rotated',
       'worker.created',
     ]);
-    // Registrations and creations of workers are no security events.
+    // The registration and creation of workers are not security events.
     const security = valueOf(
       await ownServer.admin.call(auditApi.security, { query: { event_type: 'credential.*' } }),
     ).entries;

@@ -29,7 +29,7 @@ test('creates a private backup of the current data, lists it, and audits it', as
   expect(entries).toMatchObject([{ event_type: 'backup.made', actor_id: 'admin', target_type: 'backup' }]);
 });
 
-test('creates concurrent backups one after the other, and keeps the ten newest backups', async () => {
+test('creates concurrently requested backups one after the other, and keeps the ten newest backups', async () => {
   const server = await openServer();
   const results = await Promise.all(Array.from({ length: 12 }, () => server.admin.call(backupApi.make, {})));
   const names = results.map(answer => valueOf(answer).name);

@@ -94,14 +94,14 @@ describe('invalid input', () => {
       /worker_labels\.a: at most 3/,
     ],
     [
-      'too many labels of a job',
+      'a job with too many labels',
       { path: submitPath, body: JSON.stringify({ config_name: 'good', worker_labels: tenThousandLabels }) },
       400,
       'invalid_request',
       /worker_labels: at most 64/,
     ],
     [
-      'too many labels of a worker',
+      'a worker with too many labels',
       { path: '/api/admin/workers', body: JSON.stringify({ name: 'rig', labels: tenThousandLabels }) },
       400,
       'invalid_request',
@@ -122,7 +122,7 @@ describe('invalid input', () => {
       /nowhere\.json/,
     ],
     [
-      'a path outside the folder as config',
+      'a config path outside the configs folder',
       { path: submitPath, body: '{"config_name":"../good"}' },
       400,
       'invalid_request',
@@ -172,7 +172,7 @@ describe('invalid input', () => {
       /j_nothere/,
     ],
     [
-      'an id with a path in it',
+      'an id that contains a path',
       { path: '/api/queue/..%2f..%2fetc', method: 'GET' },
       400,
       'invalid_request',
@@ -265,7 +265,7 @@ describe('invalid input', () => {
   });
 });
 
-describe('reports of a worker about the job of another worker', () => {
+describe('reports of a worker about a job that it does not run', () => {
   const report = (token: string, job: string, body: object): Promise<Response> =>
     fetch(`${server.url}/api/workers/job/${job}/status`, {
       method: 'POST',
@@ -279,7 +279,7 @@ describe('reports of a worker about the job of another worker', () => {
     [{ status: null }, 400, 'invalid_request'],
     [{ status: '__proto__' }, 400, 'invalid_request'],
     [{ status: 'completed', attempt_id: '../x' }, 400, 'invalid_request'],
-  ])('refuses the report %j about the job of another worker', async (body, status, code) => {
+  ])('refuses the report %j about a job that the worker does not run', async (body, status, code) => {
     const { token } = await server.createWorker({ name: 'rig-2' });
     const job = await server.submit({ config: {} });
     const response = await report(token, job, body);

@@ -156,7 +156,7 @@ describe('a list as the body of a submit', () => {
     expect(await post([])).toMatchObject({ status: 400 });
   });
 
-  test('returns a single response and single errors for a body that is not a list', async () => {
+  test('returns the response and errors of a single submit for a body that is not a list', async () => {
     expect(await post({ config_name: 'flowers' })).toMatchObject({ status: 200, body: { status: 'queued' } });
     expect(await post({ config_nam: 'flowers' })).toMatchObject({
       body: { errors: [{ field: 'body' }, { field: 'config_name' }] },

@@ -203,27 +203,30 @@ describe('GET /api/configs/{name}', () => {
     ['an encoded parent path', '..%2fadmin-token', 400, 'invalid_request'],
     ['an encoded parent path with a backslash', '..%5cadmin-token', 400, 'invalid_request'],
     ['an encoded absolute path', '%2fetc%2fpasswd', 400, 'invalid_request'],
-    ['a NUL character', 'a%00', 400, 'invalid_request'],
+    ['a name with a NUL character', 'a%00', 400, 'invalid_request'],
     ['a name of 300 characters', 'x'.repeat(300), 400, 'invalid_request'],
-    ['an invalid encoding', '%ff', 400, 'invalid_request'],
+    ['a name with an invalid encoding', '%ff', 400, 'invalid_request'],
     ['a link that leads out of the folder', 'out', 404, 'config_not_found'],
     ['an invalid config', 'broken', 422, 'config_invalid'],
-    ['a list', 'data', 422, 'config_invalid'],
-  ])('refuses to read or delete %s', async (_what, name, status, code) => {
-    symlinkSync(join(server.dataDir, 'admin-token'), join(folder, 'out.json'));
-    writeFileSync(join(folder, 'broken.json'), 'no');
-    writeFileSync(join(folder, 'data.json'), '[]');
-    for (const method of ['GET', 'DELETE']) {
-      const answer = await send(`/${name}`, { method });
-      // A file that is no config has this name, so the server does not delete it. An invalid config can be deleted.
-      const isInTheWay = method === 'DELETE' && ['out', 'data'].includes(name);
-      if (isInTheWay) expect([answer.status, codeOf(answer)]).toEqual([409, 'config_in_the_way']);
-      else if (method === 'GET' || name !== 'broken')
-        expect([answer.status, codeOf(answer)]).toEqual([status, code]);
-      expect(JSON.stringify(answer.json)).not.toContain(server.dataDir);
-    }
-    expect(readFileSync(join(server.dataDir, 'admin-token'), 'utf8')).toContain('ta_');
-  });
+    ['a list instead of a config', 'data', 422, 'config_invalid'],
+  ])(
+    'refuses to read %s, and deletes nothing other than an invalid config',
+    async (_what, name, status, code) => {
+      symlinkSync(join(server.dataDir, 'admin-token'), join(folder, 'out.json'));
+      writeFileSync(join(folder, 'broken.json'), 'no');
+      writeFileSync(join(folder, 'data.json'), '[]');
+      for (const method of ['GET', 'DELETE']) {
+        const answer = await send(`/${name}`, { method });
+        // The files out.json and data.json exist but are not configs, so the server does not delete them.
+        const isInTheWay = method === 'DELETE' && ['out', 'data'].includes(name);
+        if (isInTheWay) expect([answer.status, codeOf(answer)]).toEqual([409, 'config_in_the_way']);
+        else if (method === 'GET' || name !== 'broken')
+          expect([answer.status, codeOf(answer)]).toEqual([status, code]);
+        expect(JSON.stringify(answer.json)).not.toContain(server.dataDir);
+      }
+      expect(readFileSync(join(server.dataDir, 'admin-token'), 'utf8')).toContain('ta_');
+    },
+  );
 });
 
 describe('PUT /api/configs/{name}', () => {
@@ -334,14 +337,14 @@ describe('PUT /api/configs/{name}', () => {
     ['an empty tag', { 'if-match': '' }],
     ['a tag in If-None-Match', { 'if-none-match': '"abc"' }],
     ['If-Match and If-None-Match together', { 'if-match': '*', 'if-none-match': '*' }],
-  ])('refuses %s as a condition', async (_what, headers) => {
+  ])('refuses %s as the precondition of a write', async (_what, headers) => {
     server.config('flux', { lr: 1 });
     const answer = await put('flux', { lr: 2 }, headers);
     expect([answer.status, codeOf(answer)]).toEqual([400, 'invalid_request']);
     expect((await send('/flux')).json).toEqual({ lr: 1 });
   });
 
-  test('replaces any existing config with If-Match: *', async () => {
+  test('replaces a config with If-Match: * only when the config exists', async () => {
     const none = await put('flux', { lr: 2 }, { 'if-match': '*' });
     expect([none.status, codeOf(none)]).toEqual([412, 'config_changed']);
     server.config('flux', { lr: 1 });
@@ -358,13 +361,16 @@ describe('PUT /api/configs/{name}', () => {
     ['a config that is too large', `{"a": "${'x'.repeat(1_000_000)}"}`, 413, 'body_too_large'],
     ['a body that is too large', `{"a": "${'x'.repeat(1_100_000)}"}`, 413, 'body_too_large'],
     ['JSON that is too deep', `${'{"a":'.repeat(201)}1${'}'.repeat(201)}`, 400, 'malformed_json'],
-  ])('refuses %s and keeps the existing config', async (_what, body, status, code) => {
-    server.config('flux', { lr: 1 });
-    const answer = await send('/flux', { method: 'PUT', ...(body !== undefined && { body }) });
-    expect([answer.status, codeOf(answer)]).toEqual([status, code]);
-    expect((await send('/flux')).json).toEqual({ lr: 1 });
-    expect(readdirSync(folder)).toEqual(['flux.json']);
-  });
+  ])(
+    'refuses to replace a config with %s, and keeps the existing config',
+    async (_what, body, status, code) => {
+      server.config('flux', { lr: 1 });
+      const answer = await send('/flux', { method: 'PUT', ...(body !== undefined && { body }) });
+      expect([answer.status, codeOf(answer)]).toEqual([status, code]);
+      expect((await send('/flux')).json).toEqual({ lr: 1 });
+      expect(readdirSync(folder)).toEqual(['flux.json']);
+    },
+  );
 
   test('removes the key __proto__ only at the top level of a config', async () => {
     const body = '{"__proto__": {"polluted": 1}, "constructor": 2, "a": {"__proto__": 3}}';
@@ -381,7 +387,7 @@ describe('PUT /api/configs/{name}', () => {
     ['a name that exists in another case', 'FLUX', 409, 'config_in_the_way'],
     ['a link', 'link', 409, 'config_in_the_way'],
     ['a dataloader', 'data', 409, 'config_in_the_way'],
-  ])('refuses to write to %s', async (_what, name, status, code) => {
+  ])('refuses to write a config to %s', async (_what, name, status, code) => {
     server.config('flux', { lr: 1 });
     writeFileSync(join(folder, 'data.json'), '[]');
     symlinkSync(join(folder, 'flux.json'), join(folder, 'link.json'));
@@ -401,7 +407,7 @@ describe('PUT /api/configs/{name}', () => {
 });
 
 describe('DELETE /api/configs/{name}', () => {
-  test('deletes a config without its dataloader, and audits the deletion', async () => {
+  test('deletes a config but keeps its dataloader, and audits the deletion', async () => {
     mkdirSync(join(folder, 'flux'));
     writeFileSync(join(folder, 'flux/config.json'), '{"data_backend_config": "data.json"}');
     writeFileSync(join(folder, 'flux/data.json'), '[]');
@@ -411,8 +417,8 @@ describe('DELETE /api/configs/{name}', () => {
     expect((await listAuditRows()).slice(0, 1)).toMatchObject([
       { event_type: 'config.deleted', target_id: 'flux', details: { file: 'flux/config.json' } },
     ]);
-    const replacement = await send('/flux', { method: 'DELETE' });
-    expect([replacement.status, codeOf(replacement)]).toEqual([404, 'config_not_found']);
+    const repeatedDelete = await send('/flux', { method: 'DELETE' });
+    expect([repeatedDelete.status, codeOf(repeatedDelete)]).toEqual([404, 'config_not_found']);
   });
 });
 

@@ -1,4 +1,4 @@
-// The product's listeners and sockets, with a request handler of the test.
+// Starts the server's HTTP listeners with the test's own request handler.
 import type { RequestListener } from 'node:http';
 import { connect, type Socket } from 'node:net';
 import { expect, onTestFinished, test } from 'vitest';
@@ -79,7 +79,7 @@ test('answers 408 when the body of a pipelined request does not arrive', async (
   expect(await ended).toMatch(/^HTTP\/1\.1 200 .*first.*HTTP\/1\.1 408 /s);
 });
 
-test('waits longer for a body when its handler has lifted the body timeout', async () => {
+test('waits longer for a body when the request handler has lifted the body timeout', async () => {
   const { port, requests } = await listen(
     (request, response) => {
       if (request.url === '/unlimited') requests.liftBodyTimeout(request);

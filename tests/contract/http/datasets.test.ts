@@ -76,7 +76,7 @@ const pruneVersions = async (
   { by: user = admin(), isDryRun = false }: { readonly by?: ApiUser; readonly isDryRun?: boolean } = {},
 ) => valueOf(await user.client.call(datasetsApi.prune, { body: { versions, dry_run: isDryRun } }));
 
-// Returns the hashes of all stored contents. The first characters of a hash are its folder, the rest is its file name.
+// Returns the hashes of all stored contents. The folder name is the start of a hash, and the file name is its rest.
 const storedHashes = (): readonly string[] => {
   const folder = join(server.dataDir, 'contents');
   return readdirSync(folder).flatMap(head => readdirSync(join(folder, head)).map(rest => head + rest));
@@ -321,7 +321,7 @@ describe('a job with data', () => {
     expect(photosView?.workers_count).toBe(21);
   });
 
-  test('lists the datasets on a worker for users who may see them', async () => {
+  test('lists the datasets on a worker only for users who may see these datasets', async () => {
     const alice = await createUser('alice', ['queue.view.own']);
     const createdVersion = valueOf(await push('photos', photos));
     await push('others', { 'a.jpg': 'another' });
@@ -358,7 +358,7 @@ describe('a job with data', () => {
     });
   });
 
-  test('refuses a job with data of another user whose jobs are not visible', async () => {
+  test('refuses a job with the data of another user whose jobs the submitter cannot see', async () => {
     const alice = await createUser('alice', ['queue.view.own', 'queue.submit.own']);
     const createdVersion = valueOf(await push('photos', photos));
     expect(await submit(createdVersion.version, alice)).toMatchObject({

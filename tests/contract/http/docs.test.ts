@@ -26,7 +26,7 @@ const entities: Readonly<Record<string, string>> = { lt: '<', gt: '>', quot: '"'
 const ids = (markup: string) => [...markup.matchAll(/ id="([^"]*)"/g)].map(([, id]) => id);
 
 describe('serving /docs', () => {
-  test('serves /docs without a token, with a policy that allows only its own style', () => {
+  test('serves /docs without a token, with a content security policy that allows only its own style', () => {
     expect(response.status).toBe(200);
     const { headers } = response;
     expect(headers.get('content-type')).toBe('text/html; charset=utf-8');
@@ -39,7 +39,7 @@ describe('serving /docs', () => {
     );
   });
 
-  test('serves /docs without anything that its policy would block', () => {
+  test('serves /docs without anything that its content security policy would block', () => {
     expect(page.match(/<style>/g)).toHaveLength(1);
     expect(page).not.toMatch(/<(script|link|img|iframe|object|embed|form|base)\b/i);
     expect(page).not.toMatch(/<[^>]* (style|on\w+|src)=/i);

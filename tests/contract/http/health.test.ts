@@ -79,7 +79,7 @@ describe('GET /api/cloud/health', () => {
 });
 
 describe('GET /api/system/status', () => {
-  it('shows memory, and no GPU allocation by default', async () => {
+  it('shows the memory usage, and omits the GPU allocation by default', async () => {
     const status = SystemStatus.parse(await (await get('/api/system/status', server.adminToken)).json());
     expect(status.memory_percent).toBeGreaterThan(0);
     expect(status.memory_percent).toBeLessThanOrEqual(100);

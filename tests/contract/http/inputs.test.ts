@@ -37,7 +37,7 @@ const read = (offer: JobOffer, path: string, headers = {}): Promise<Response> =>
 const detail = async (id: JobId) => valueOf(await server.admin.call(queueApi.get, { params: { id } }));
 const explain = async (id: JobId) => valueOf(await server.admin.call(queueApi.explain, { params: { id } }));
 const waitingReason = async (id: JobId): Promise<string | null> => (await explain(id)).summary;
-/** Submits a job that takes this file, and returns its offer to the only worker, which must be idle. */
+/** Submits a job that takes this file as input, and returns the offer of that job. The only worker must be idle. */
 async function offerChildWith(file: string): Promise<JobOffer> {
   await server.submit(submissionWithInput(file));
   return rig.nextOffer();

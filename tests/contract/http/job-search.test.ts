@@ -67,7 +67,7 @@ test.each([
   ['an unknown sort', { sort: 'age' }, /sort/],
   ['an unknown order', { order: 'up' }, /order/],
   ['nine terms', { q: 'a b c d e f g h i' }, /8 terms/],
-  ['a number as cursor of a sort by name', { sort: 'name', cursor: '12' }, /cursor/],
+  ['a number as the cursor of a list sorted by name', { sort: 'name', cursor: '12' }, /cursor/],
   ['an invalid cursor', { sort: 'name', cursor: 'W10' }, /cursor/],
 ])('refuses a list of jobs with %s', async (_what, query, detailPattern) => {
   const answer = await server.admin.call(queueApi.list, { query: { ...query } as object });

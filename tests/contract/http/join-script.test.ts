@@ -22,7 +22,7 @@ async function openServerWithPrograms(options: TestServerOptions = {}): Promise<
   return openTlsServer({ ...options, workerPrograms: folder });
 }
 
-/** Returns the join command of the API for a new worker. The call goes to `apiUrl`, because the command depends on it. */
+/** Creates a worker and returns its join command. The command depends on the URL that the API is called at. */
 async function createJoinCommand(server: TestServer, apiUrl = networkUrl(server)) {
   const { id } = await server.createWorker({ name: 'rig-1' });
   const path = workersApi.createJoinToken.path.replace(':id', id);

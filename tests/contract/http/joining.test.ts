@@ -117,7 +117,7 @@ describe('creating a join token', () => {
     { expires_in_s: 60.5 },
     { expires_in_s: '60' },
     { more: 1 },
-  ])('refuses the body %j for a join token', async body => {
+  ])('refuses to create a join token with the body %j', async body => {
     const { id } = await server.createWorker({ name: 'rig-1' });
     const [status, { code }] = await post(
       `/api/admin/workers/${id}/join-token`,
@@ -204,7 +204,7 @@ test('limits failed joins of an address, but accepts a valid join token from thi
 test.each([
   ['/api/join', 'join'],
   ['/api/workers/register', 'worker'],
-])("names the token that %s requires when a request has none or a user's token", async (path, kind) => {
+])("names the token that %s requires when a request has no token or a user's token", async (path, kind) => {
   const asBearer = { authorization: `Bearer ${server.adminToken}` };
   for (const [headers, status] of [[{}, 401] as const, [asBearer, 403] as const]) {
     const [actualStatus, { detail }] = await post(path, headers, {});

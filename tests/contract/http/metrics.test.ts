@@ -74,7 +74,7 @@ test('requires a token with queue.view for the metrics', async () => {
   expect(status).toBe(403);
 });
 
-test('answers that a working server is ready, without a token', async () => {
+test('reports a working server as ready without a token', async () => {
   const server = await openServer();
   const response = await fetch(`${server.url}/health/ready`);
   expect([response.status, await response.json()]).toEqual([200, { status: 'ready' }]);

@@ -112,7 +112,7 @@ describe.each(protectedCalls.map(row => [`${row.method} ${row.path}`, row] as co
 test.each([
   ['authorization', 'Bearer tk_'],
   ['x-worker-token', 'wt_'],
-])('refuses a NUL character in %s, and headers that are too long', async (name, prefix) => {
+])('refuses a NUL character in the header %s, and a value that is too long', async (name, prefix) => {
   const request = (value: string): string =>
     `GET /api/queue HTTP/1.1\r\nHost: ${new URL(server.url).host}\r\n${name}: ${value}\r\nConnection: close\r\n\r\n`;
   expect(await sendBytes(server.url, request(`${prefix}a\0b`))).toMatch(/^HTTP\/1\.1 400 /);

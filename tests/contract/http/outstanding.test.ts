@@ -48,7 +48,7 @@ describe('outstanding files of a completed job', () => {
     expect(entries.map(entry => entry.event_type)).toEqual(['artifact.uploads_done']);
   });
 
-  test('refuses every upload once a user gives the outstanding files up', async () => {
+  test('refuses every upload after a user gives up the outstanding files', async () => {
     const giveUp = () => server.admin.call(artifactsApi.giveUp, { params: { id: job.jobId } });
     expect(await giveUp()).toMatchObject({ failure: { problem: { code: 'nothing_outstanding' } } });
     await rig.report(job, 'completed', { uploads_pending: true });

@@ -61,7 +61,7 @@ const withTitles = (rows: readonly Call[]) => rows.map(row => [`${row.method} ${
 const queueCalls = everyCall.filter(({ authority }) => authority.startsWith('queue.'));
 const callsWithRule = (rule: Call['own']) => withTitles(queueCalls.filter(({ own }) => own === rule));
 
-describe('calls that need a permission of the queue', () => {
+describe('calls that need a queue permission', () => {
   test.each(withTitles(queueCalls))('has an ownership rule for %s', (_name, row) => {
     expect(['job', 'filtered', 'shared', 'refused']).toContain(row.own);
   });
@@ -129,7 +129,7 @@ describe('calls for one job', () => {
 });
 
 describe('calls about several jobs', () => {
-  // datasets.test.ts tests the call for dataset versions. Separate tests below check the other two calls.
+  // datasets.test.ts tests the call that pins dataset versions. Separate tests below check the other two calls.
   const testedElsewhere: readonly Call[] = [eventsApi.stream, datasetsApi.pin, queueApi.configValues];
   const filteredCalls = callsWithRule('filtered').filter(([, row]) => !testedElsewhere.includes(row));
 

@@ -104,7 +104,7 @@ say([both["max_concurrent"], both["user_max_concurrent"], none["max_concurrent"]
     ).toEqual([3, 2, null]);
   });
 
-  test('follows new events', async () => {
+  test('yields new events from the event stream', async () => {
     expect(
       await python(`
 events = fleet.stream_events()

@@ -57,7 +57,7 @@ test.each(
   ]);
 });
 
-test("accepts a worker's stream and job queries without a worker id", async () => {
+test("accepts a worker's stream request and job query without a worker id", async () => {
   const { id, token } = await server.createWorker({ name: 'rig-1' });
   const headers = { 'x-worker-token': token, 'content-type': 'application/json' };
   const body = JSON.stringify({ protocol: 2, persistent: true, gpu_count: 1 });

@@ -96,7 +96,7 @@ describe('invalid input of queue calls', () => {
     ['a page size of 501', '/api/queue?limit=501', { method: 'GET' }, /limit/],
     ['a page size of 0', '/api/queue?limit=0', { method: 'GET' }, /limit/],
     ['an invalid "blocked"', '/api/queue?blocked=perhaps', { method: 'GET' }, /blocked/],
-    ['a text of 201 characters', `/api/queue?q=${'x'.repeat(201)}`, { method: 'GET' }, /q/],
+    ['a search text of 201 characters', `/api/queue?q=${'x'.repeat(201)}`, { method: 'GET' }, /q/],
     ['a worker id with a path in it', '/api/queue?worker_id=..%2f', { method: 'GET' }, /worker_id/],
   ])('refuses %s, names the field, and changes nothing', async (_what, path, options, detailPattern) => {
     const before = await newestSeq();
@@ -112,7 +112,7 @@ describe('invalid input of queue calls', () => {
     ['POST', '/top'],
     ['POST', '/approve'],
     ['POST', '/reject'],
-  ])('returns job_not_found for %s of an unknown job %s', async (method, action) => {
+  ])('returns job_not_found for %s /api/queue/<unknown id>%s', async (method, action) => {
     expect(await send(`/api/queue/j_nothere${action}`, { method })).toMatchObject({
       status: 404,
       code: 'job_not_found',

@@ -19,7 +19,7 @@ const request = (
 const refusals = async (server: TestServer) =>
   valueOf(await server.admin.call(auditApi.list, { query: { event_type: 'auth.*', limit: 500 } })).entries;
 
-test('audits an invalid token of any kind with its address and the start of its hash', async () => {
+test("audits an invalid token of any kind with the client's address and the start of the token's hash", async () => {
   const server = await openServer();
   const invalidToken = 'tk_not-one-of-ours';
   await request(server, { authorization: `Bearer ${invalidToken}` });

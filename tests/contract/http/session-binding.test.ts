@@ -15,7 +15,7 @@ async function openServer(dataDir?: string): Promise<TestServer> {
   return server;
 }
 
-// Signs in. Returns the cookie of the browser.
+// Signs in. Returns the session cookie.
 async function signIn(server: TestServer, token: string, agent = firefox): Promise<string> {
   const response = await fetch(`${server.url}/api/session`, {
     method: 'POST',

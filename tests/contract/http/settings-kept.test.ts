@@ -69,7 +69,7 @@ describe('a public address from a flag', () => {
     fixedBy: { 'public-url': '--public-url' },
   } as const;
 
-  test('shows the public address of a flag, uses this address in join commands, and refuses to change the address', async () => {
+  test('shows the public address from a flag, uses it in join commands, and refuses to change it', async () => {
     const server = await openServer({ config });
     expect(await readSettings(server)).toMatchObject({
       public_url: 'https://yard.example.org',

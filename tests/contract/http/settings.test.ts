@@ -249,7 +249,7 @@ describe('address of a join command', () => {
   test.each([
     ['0.0.0.0', 'http://192.0.2.7:'],
     ['127.0.0.1', 'http://127.0.0.1:'],
-  ])('puts into the join command of a server at %s the URL %s', async (host, url) => {
+  ])('builds the join command of a server that listens on %s with the URL %s', async (host, url) => {
     const server = await openServer({
       addresses: () => addresses,
       config: { host, fixedBy: { host: '--host' } },
@@ -274,7 +274,7 @@ describe('the public address', () => {
   });
 });
 
-test('audits each change of the settings once, and nothing without a change', async () => {
+test('audits each change of the settings once, and records nothing when no setting changes', async () => {
   const server = await openServer({ addresses: () => [] });
   await patchSettings(server, {
     shared: true,

@@ -183,7 +183,7 @@ test('refuses headers that are too long', async () => {
   expect(await (await openSlow(portOf(server), head)).closed).toMatch(/^HTTP\/1\.1 431 /);
 });
 
-test('allows by default large bodies over slow lines, but at most 30 s for the headers', () => {
+test('by default gives large bodies enough time on slow lines, but allows at most 30 s for the headers', () => {
   // A body of 5 MB at 140 kbit/s.
   expect(socketLimits.requestMs).toBeGreaterThanOrEqual((5_000_000 * 8) / 140);
   expect(socketLimits.headersMs).toBeLessThanOrEqual(30_000);

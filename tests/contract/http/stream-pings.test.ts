@@ -30,7 +30,7 @@ async function readUntil(response: Response, pattern: RegExp): Promise<string> {
 const dataFrames = (text: string): readonly unknown[] =>
   [...text.matchAll(/^data: (.*)$/gm)].map(([, json = '']) => JSON.parse(json) as unknown);
 
-test('sends a ping with the interval and without a number first when pings=true', async () => {
+test('first sends a ping with the interval and without an event number when pings=true', async () => {
   const text = await firstFrames('?pings=true', /job\.submitted/);
   const [first, ...events] = dataFrames(text);
   expect(StreamPing.parse(first).every_ms).toBeGreaterThan(0);
@@ -38,7 +38,7 @@ test('sends a ping with the interval and without a number first when pings=true'
   expect(events.map(event => UiEvent.parse(event).kind)).toContain('job');
 });
 
-test('sends no pings as events without pings=true', async () => {
+test('sends no ping events without pings=true', async () => {
   const text = await firstFrames('', /job\.submitted/);
   expect(text).not.toContain('"kind":"ping"');
 });

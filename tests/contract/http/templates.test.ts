@@ -61,7 +61,7 @@ describe('job templates', () => {
     expect(entries[0]).toMatchObject({ event_type: 'job.submitted', details: { template: 'flux' } });
   });
 
-  test('records the template for a job and its retries, and none for a job without a template', async () => {
+  test('records the template for a job and its retries, and no template for other jobs', async () => {
     valueOf(await create({ name: 'again' }));
     const first = valueOf(await submit('again', { values: { 'nested.rank': 4 } }));
     const params = { id: first.job_id ?? '' };
@@ -166,7 +166,7 @@ describe('job templates', () => {
     expect(failureOf(await create({ name: 'twice' }))).toMatchObject({ problem: { code: 'name_taken' } });
   });
 
-  test('stores no value of a parameter that contains a secret', async () => {
+  test('does not store the config value of a template parameter, which may be a secret', async () => {
     const secret = 'hf_0123456789abcdef';
     valueOf(
       await create({
@@ -271,10 +271,10 @@ describe('job templates', () => {
     test.each<[string, CallInput<typeof templatesApi.sweep>['body']]>([
       ['without values', { sweep: [] }],
       [
-        'with more jobs than 256',
+        'with more than 256 jobs',
         { sweep: ['a', 'b'].map(key => ({ key, values: Array.from({ length: 17 }, (_, n) => n) })) },
       ],
-      ['with one value and several', { sweep: grid, values: { learning_rate: 1 } }],
+      ['with a fixed value for a swept key', { sweep: grid, values: { learning_rate: 1 } }],
     ])('refuses a template sweep %s', async (reason, body) => {
       valueOf(await create({ name: `refused ${reason}` }));
       expect(failureOf(await sweep(`refused ${reason}`, body))).toMatchObject({

@@ -414,7 +414,7 @@ describe('the TLS setting', () => {
   });
 });
 
-test('audits a start of the server that shares without TLS', async () => {
+test('audits the start of a server that listens on the network without TLS', async () => {
   const server = await openServer({
     addresses: () => [],
     config: { host: '0.0.0.0', fixedBy: { host: '--host' } },

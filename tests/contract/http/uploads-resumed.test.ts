@@ -230,7 +230,7 @@ test('answers 100 Continue to a JSON request that expects it', async () => {
   expect(status).toBe(200);
 });
 
-test('refuses an upload before its body when the client waits for 100 Continue', async () => {
+test('refuses an invalid upload token before the body when the client waits for 100 Continue', async () => {
   const { server, job } = await open();
   const uploadExpectingContinue = (token: string): Promise<readonly [number, boolean]> =>
     new Promise((resolve, reject) => {

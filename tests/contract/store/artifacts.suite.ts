@@ -74,7 +74,7 @@ export function describeArtifacts(open: OpenStore): void {
       expect(models.toSorted()).toEqual(['checkpoint-1.pt', 'm.safetensors']);
     });
 
-    test('lists samples of all jobs or of some, newest first, page by page', async () => {
+    test('lists samples of all jobs or of the given jobs, newest first, page by page', async () => {
       const store = await withJobs();
       const sample = { kind: 'sample_image' } as const;
       await store.write(tx => {
@@ -212,7 +212,7 @@ export function describeArtifacts(open: OpenStore): void {
       expect(store.storedBytes(jobId('j_1'))).toEqual({ ofJob: 0, filesOfJob: 0, inAll: 30 });
     });
 
-    test('keeps the file of an upload that becomes an artifact, and drops others', async () => {
+    test('keeps the file of an upload that becomes an artifact, and drops the files of other uploads', async () => {
       const store = await withJobs();
       await store.write(tx => {
         tx.insertUpload(makeUpload('a'));

@@ -15,7 +15,7 @@ import { testSeal } from '../../support/seal.ts';
 const isWindows = process.platform === 'win32';
 const hourMs = 3_600_000;
 
-// A log whose `next` resolves with the fields of the next line of this event.
+// Creates a log. Its method `next` resolves with the fields of the next line for the given event.
 function createAwaitableLog(): {
   readonly log: Log;
   next(event: string): Promise<Readonly<Record<string, unknown>>>;

@@ -8,7 +8,7 @@ import { openFolder } from '../../support/fleet-bench.ts';
 import { createVirtualClock, type VirtualClock } from '../../support/virtual-clock.ts';
 import { testSeal } from '../../support/seal.ts';
 
-/** A store in a file. The test determines its time and its faults, and reads its log. */
+/** A store in a file, with a virtual clock. A test can inject SQLite errors and read the logged events. */
 export interface StoreFixture {
   readonly file: string;
   readonly store: SqliteStore;

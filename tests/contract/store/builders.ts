@@ -24,7 +24,7 @@ type EndedJob = Extract<Job, { endedAt: number }>;
 export const workerId = (id: string): WorkerId => WorkerId.parse(id);
 export const jobId = (id: string): JobId => JobId.parse(id);
 
-// A time, given in whole seconds after a fixed start.
+// Returns a time in Unix milliseconds, given in seconds after the start of 2026.
 export const at = (seconds: number): number => Date.UTC(2026, 0, 1) + seconds * 1_000;
 
 const silentLog: Log = { info: () => {}, warn: () => {}, error: () => {} };

@@ -67,7 +67,7 @@ test('ends an aborted copy of a database, and leaves the database usable', async
   expect(db.pragma('wal_checkpoint(TRUNCATE)')).toMatchObject([{ busy: 0 }]);
 });
 
-test("rejects the copy of a missing database with SQLite's error, and creates no file", async () => {
+test("rejects with SQLite's error when the database to copy is missing, and creates no file", async () => {
   const missing = `${newFile()}-missing`;
   await expect(copyInThread(missing, newTarget(), neverAborted())).rejects.toMatchObject({
     code: 'SQLITE_CANTOPEN',

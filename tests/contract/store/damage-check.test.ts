@@ -25,7 +25,7 @@ test('finds no damage in an intact database, and describes the damage of a damag
   expect(await checkInThread(damaged, neverAborted())).toEqual({ value: expect.stringMatching(/page|row/i) });
 });
 
-test("rejects the check of a file that is no database with SQLite's error", async () => {
+test("rejects with SQLite's error when the file to check is not a database", async () => {
   const file = newFile();
   writeFileSync(file, 'no database '.repeat(1_000));
   await expect(checkInThread(file, neverAborted())).rejects.toMatchObject({ code: 'SQLITE_NOTADB' });

@@ -145,7 +145,7 @@ describe('findDamage on damaged files', () => {
   test.each([
     ['a byte', (size: number) => size - 1],
     ['a page', (size: number) => size - pageBytes],
-    ['half of it', (size: number) => Math.floor(size / 2)],
+    ['half of its bytes', (size: number) => Math.floor(size / 2)],
     ['all but its header', () => 100],
   ])('detects a database that lost %s', async (_what, newSize) => {
     const file = await database('closed');

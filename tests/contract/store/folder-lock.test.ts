@@ -54,7 +54,7 @@ function lockRefusal(folder: string): string {
   return 'none';
 }
 
-test('names the process that holds the folder, since when, and a remedy', () => {
+test('reports which process has locked the folder, since when, and a remedy', () => {
   const folder = openFolder();
   const heldLock = lock(folder);
   expect(lockRefusal(folder)).toBe(
@@ -107,14 +107,14 @@ test.each([
   [JSON.stringify({ pid: 'x', host: 7 }), 'one that is just starting'],
   ['null', 'one that is just starting'],
   ['{"pid": 1', 'one that is just starting'],
-])('reads the holder from the lock file without trusting it: %s', (text, expectedHolder) => {
+])('reads the holder from the lock file without trusting the file: %s', (text, expectedHolder) => {
   const folder = openFolder();
   lock(folder);
   writeFileSync(join(folder, 'lock.json'), text);
   expect(lockRefusal(folder)).toContain(`another orchestrator, ${expectedHolder}`);
 });
 
-test('keeps the lock when no variable of the program refers to it', () => {
+test('keeps the folder lock when no variable of the program refers to the lock', () => {
   const folder = openFolder();
   setFlagsFromString('--expose-gc');
   const collectGarbage = runInNewContext('gc') as () => void;

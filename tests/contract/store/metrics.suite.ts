@@ -53,7 +53,7 @@ export function describeMetrics(open: OpenStore): void {
       expect(store.seriesTail(a1, 'loss')).toEqual({ page: 0, width: 8, buckets: buckets(9) });
     });
 
-    test('stores the number of the next point, the last step and the last time of the curves of an attempt', async () => {
+    test('stores the next point number, the last step and the last time for the curves of an attempt', async () => {
       const store = await withJobs();
       expect(store.metricRun(a1)).toBeNull();
       const first = { ...run, next: 1, lastStep: null, lastMs: 0.5 };

@@ -78,8 +78,8 @@ describe.each([
 
   test.each([
     ['an unknown status', changes[0]?.replace('running', 'walking')],
-    ['an end without a time', changes[0]?.replace('running', 'completed')],
-    ['a time without an end', "UPDATE jobs SET ended_at = 1 WHERE id = 'j_2'"],
+    ['an ended job without an end time', changes[0]?.replace('running', 'completed')],
+    ['an end time for a running job', "UPDATE jobs SET ended_at = 1 WHERE id = 'j_2'"],
     ['an unknown actor', changes[1]?.replace('admin', 'nobody')],
     ['a change of the final status', "UPDATE jobs SET status = 'failed' WHERE id = 'j_1'"],
     [

@@ -157,7 +157,7 @@ export function describePools(open: OpenStore): void {
       expect(store.launchesOf(poolId('p_none'), 9)).toEqual([]);
     });
 
-    test('requires for a launch an existing pool and a worker without another launch', async () => {
+    test('refuses a launch with an unknown pool or worker, an existing id, or a worker that has a launch', async () => {
       const store = await withPools(makeLaunch('l1'));
       const insertLaunch = (launch: Launch) => store.write(tx => tx.insertLaunch(launch));
       await expect(insertLaunch(makeLaunch('l2'))).rejects.toThrow('FOREIGN');

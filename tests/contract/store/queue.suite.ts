@@ -266,7 +266,7 @@ function describeEnds(open: OpenStore): void {
     ]);
   });
 
-  test('finds the newest completed jobs with the same likeness, of one user or of all users', async () => {
+  test('finds the newest completed jobs with the same likeness key, of one user or of all users', async () => {
     const store = open();
     await putWorkers(store, 'w_1');
     const putEndedRun = async (

@@ -234,8 +234,8 @@ describe('interrupted restore', () => {
   const steps: readonly (readonly [string, (file: string) => void])[] = [
     ['copying the backup', file => copyFileSync(backupsOf(file)[0] ?? '', `${file}.restoring`)],
     ['moving the database', file => renameSync(file, `${file}.damaged-before`)],
-    ['moving its log', file => renameSync(`${file}-wal`, `${file}.damaged-before-wal`)],
-    ['putting the backup in its place', file => renameSync(`${file}.restoring`, file)],
+    ['moving the write-ahead log', file => renameSync(`${file}-wal`, `${file}.damaged-before-wal`)],
+    ['moving the copied backup to the path of the database', file => renameSync(`${file}.restoring`, file)],
   ];
 
   test.each(steps.map(([what], index) => [what, index + 1] as const))(

@@ -109,7 +109,7 @@ const readAll = (read: Reader) => ({
   owners: hashes.map(read.workerByTokenHash),
 });
 
-test('returns the same from memory as from the file after any commits and rollbacks', async () => {
+test('returns the same rows from memory as from the file after any commits and rollbacks', async () => {
   await fc.assert(
     fc.asyncProperty(
       fc.array(fc.array(Command, { minLength: 1, maxLength: 3 }), { maxLength: 12 }),
@@ -187,7 +187,7 @@ test('drops an old token even if the worker was read before', async () => {
   expect(await drop()).toBe(false);
 });
 
-test('returns current jobs when there are more than the cache holds', async () => {
+test('returns current jobs when more jobs exist than fit into the cache', async () => {
   const store = openSqliteStore(':memory:', quietDeps());
   onTestFinished(() => store.close());
   const jobs = Array.from({ length: 7_600 }, (_, n) => makeJob(n + 1));

@@ -108,7 +108,7 @@ export function describeSearch(open: OpenStore): void {
       expect(search(store, 'group:lr-1 group:LR-2 tag:über')).toEqual([1]);
     });
 
-    test('finds a job by the name of the worker of its newest attempt only', async () => {
+    test('finds a job only by the name of the worker that ran its newest attempt', async () => {
       const store = open();
       await putWorker(store, 'w_1', 'north');
       await putWorker(store, 'w_2', 'south');

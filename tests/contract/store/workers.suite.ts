@@ -79,7 +79,7 @@ const update: NonNullable<Worker['update']> = {
 
 const shapes: readonly [string, Partial<Worker>][] = [
   ['that never registered', {}],
-  ['of the other type', { type: 'ephemeral' }],
+  ['of the ephemeral type', { type: 'ephemeral' }],
   [
     'with names and labels of any script',
     { name: '火車 🚂 "rig" \' ; --', labels: { größe: 'ﬁne\u2028', '': '' } },

@@ -134,7 +134,7 @@ export function describeWrites(open: OpenStore): void {
       ]);
     });
 
-    test('inserts nothing when the number of a job is taken', async () => {
+    test('inserts no job when its order number is taken', async () => {
       const store = open();
       await put(store, makeJob(1));
       const other = { ...makeJob(2), order: 1 };

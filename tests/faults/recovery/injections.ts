@@ -12,7 +12,7 @@ export interface Subject {
 
 export interface Injection {
   readonly title: string;
-  /** Description of the recovery point. */
+  /** Description of the recovery point, the moment when the fault is over. */
   readonly point: string;
   /** Injects the fault and removes it. Resolves at the recovery point. */
   run(subject: Subject): Promise<void>;

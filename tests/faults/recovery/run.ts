@@ -1,7 +1,7 @@
 /**
  * `npm run faults -- --recovery`: compares the completed jobs in the ten seconds before a fault and after its recovery point. One
- * server and one fleet get all faults one after the other. Low figures do not fail the run. A lost job, or a job that ends twice,
- * fails it.
+ * server and one fleet get all faults one after the other. Low figures do not fail the run. Only a lost job, or a job that ends
+ * twice, fails the run.
  */
 import { mkdirSync } from 'node:fs';
 import { cpus, loadavg } from 'node:os';

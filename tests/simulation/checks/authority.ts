@@ -70,7 +70,7 @@ const userEvents: ReadonlySet<string> = new Set([
   'job.edited',
 ]);
 
-/** Returns why this cause must not have the event `on`; null when the cause is allowed. `cause`: null for a timer. */
+/** Returns why this cause is not allowed to lead to the event `on`; null when it is allowed. `cause`: null for a timer. */
 function objection(scene: Scene, cause: WireRequest | null, was: Job, on: string): string | null {
   // The end of a parent causes `job.dependencies_met`; `watchDependencies` checks it.
   if (on === 'offer' || on === 'job.dependencies_met') return null;

@@ -4,8 +4,8 @@ import type { Check, Scene } from '../world/scene.ts';
 import { isFinal, isLive, mayBeRevived } from './ledger.ts';
 
 /**
- * Checks each job after each commit: invariants I2 and I3, one audit row per transition (I5), and the number of
- * retries.
+ * Checks each job after each commit: one live attempt (I2), no change of an ended job (I3), one audit row per transition (I5),
+ * and the number of retries. docs/internals/faults.md, section 1, explains the numbers.
  */
 export const watchJobs: Check = scene => ({
   onCommit(command) {
@@ -28,7 +28,7 @@ export const watchJobs: Check = scene => ({
 const inShort = ({ id, status, attempt, retriesUsed }: Job): string =>
   `${id} ${status} ${attempt?.id ?? 'no attempt'} retries ${retriesUsed}`;
 
-/** Expects that each command sees a job as the previous command left it. Must run before the ledger records the command. */
+/** Expects that each command sees a job as the previous command left the job. Must run before the ledger records the command. */
 function expectLedgerState({ ledger, violate }: Scene, { was }: JobChange): void {
   const known = ledger.job(was.id);
   // Skip the second change of a job within one command, because the ledger does not contain the first change yet.

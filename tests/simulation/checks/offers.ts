@@ -4,7 +4,7 @@ import type { Attempt } from '../../../main/orchestrator/ports/index.ts';
 import { timesFrom } from '../../../main/orchestrator/rules/times.ts';
 import type { Check } from '../world/scene.ts';
 
-/** Minimum time in ms from the answer to a final report until the next offer to a published agent. */
+/** Minimum time in ms from the answer to a final report until the next offer to a published (v1) agent. */
 const cooldownMs = 50;
 /** The same time after a cancelled job, whose trainer the agent must stop first. */
 const cooldownAfterCancelMs = 500;
@@ -12,7 +12,7 @@ const cooldownAfterCancelMs = 500;
 /** Number of unacknowledged offers after which the orchestrator quarantines a worker. */
 const maxMissed = 3;
 
-/** Maximum delay of a repeated offer in ms of world time. Ticks and drift of the clocks cause it. */
+/** Maximum delay of a repeated offer in ms of world time. The ticks and the drift of clocks cause the delay. */
 const leewayMs = 2_500;
 
 interface Sent {
@@ -103,7 +103,7 @@ export const watchMute: Check = scene => {
 };
 
 /**
- * Checks that a published agent gets no offer right after the answer to its last report. The agent would drop such an offer
+ * Checks that a v1 agent gets no offer right after the answer to its last report. The agent would drop such an offer
  * (docs/internals/worker-contract.md, section 3).
  */
 export const watchSettling: Check = scene => {

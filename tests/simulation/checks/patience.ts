@@ -16,8 +16,8 @@ const roundingMs = 100;
 
 /**
  * Checks that the orchestrator gives up no worker too early. A worker goes offline after T without contact, and loses its job
- * after the takeover time. The start of the orchestrator counts as contact with each worker. Its long pauses do not count as time
- * without contact.
+ * after the takeover time. The start of the orchestrator counts as contact with each worker. Long pauses of the orchestrator do
+ * not count as time without contact.
  */
 export const watchPatience: Check = scene => {
   const { plan, host } = scene;

@@ -108,6 +108,7 @@ export const watchTokens: Check = scene => {
   };
 };
 
+/** Returns the worker and its new token from the answer to a creation or a rotation; null for other answers. */
 export function issuedIn(body: unknown): { readonly worker: WorkerId; readonly token: string } | null {
   if (typeof body !== 'object' || body === null || !('token' in body) || !('workerId' in body)) return null;
   return { worker: body.workerId as WorkerId, token: String(body.token) };
@@ -148,7 +149,7 @@ function objection(
   const job = ledger.job(id);
   if (job === null) return `${id} is not on disk`;
   const node = disk.store.heldNodeOf(worker);
-  // The workers of an attempt after the first get offers until their node ends, and then only a cancel.
+  // All workers of an attempt except the first get offers until their node has ended, and then only cancels.
   if (node?.attemptId === attemptId)
     return (node.state === 'ended') === (wanted === 'cancelling') ? null : `its node is ${node.state}`;
   if (job.attempt?.id !== attemptId || job.attempt.workerId !== worker)

@@ -52,7 +52,7 @@ const unreachableRows: readonly string[] = cells
   .filter(({ status, event }) => isUnreachable(status, event))
   .map(({ status, event }) => cell(status, event));
 
-/** Rows of the tables in docs/internals/semantics.md, section 5. A line that covers several cases is split. */
+/** Rows of the tables in docs/internals/semantics.md, section 5. A table line that covers several cases has several rows here. */
 const claimRows = [
   'names its live attempt -> resume',
   'names a pending job, given up or withdrawn -> re-adopt',

@@ -172,8 +172,8 @@ function reportRow(worker: WorkerId, claim: Claim, job: Job, read: Read): readon
     return ['the last attempt of a pending job, busy with another -> 409 superseded', 'attempt_superseded'];
   if (word === 'completed') return ['the last attempt of a pending job -> 200, re-adopted', 'ok'];
   if (mayBeRevived(attempt)) {
-    // A v2 agent starts nothing before its claim is accepted, so a claim of a withdrawn offer is refused. A published
-    // agent starts before it reports, so it cannot be refused.
+    // A v2 agent starts nothing before its claim is accepted, so a claim of a withdrawn offer is refused. A v1 agent
+    // starts its trainer before the report, so its claim cannot be refused.
     const isRefusedClaim = word === 'starting' && !isV1;
     return [
       'the last attempt of a pending job -> 200, re-adopted',

@@ -92,15 +92,14 @@ const isOnSeveral = ({ disk }: Scene, attemptId: Trainer['attemptId'], trainer: 
 function expectNoOtherTrainer(scene: Scene, trainer: Trainer, released: ReadonlySet<JobId>): void {
   const { yard, ledger, violate } = scene;
   const others = yard.alive().filter(other => other !== trainer);
-  // A killed published agent leaves its trainer behind as an orphan (docs/internals/worker-contract.md, section 3, item
-  // 12).
+  // A killed v1 agent leaves its trainer behind as an orphan (docs/internals/worker-contract.md, section 3, item 12).
   const trainerOnMachine = others.find(({ machine }) => machine === trainer.machine);
   if (trainerOnMachine !== undefined && !isV1On(scene, trainer.machine))
     violate(
       'one trainer per machine',
       `${trainer.jobId} starts on ${trainer.machine}, where ${trainerOnMachine.jobId} runs`,
     );
-  // A published agent does not know this rule, so check only v2 agents.
+  // A v1 agent does not know this rule, so check only v2 agents.
   const trainerOfJob = others.find(
     ({ jobId, attemptId, machine }) =>
       jobId === trainer.jobId && !isV1On(scene, machine) && !isOnSeveral(scene, attemptId, trainer),
@@ -114,7 +113,7 @@ function expectNoOtherTrainer(scene: Scene, trainer: Trainer, released: Readonly
 }
 
 /**
- * Returns true when a worker's report about its trainer must be right. A published agent can lose track of its trainer after a
+ * Returns true when a worker's report about its trainer must be right. A v1 agent can lose track of its trainer after a
  * disturbance.
  */
 const isBelievable = (scene: Scene, { rig, guard }: SceneRig, trainer: Trainer): boolean =>

@@ -15,7 +15,7 @@ interface Context extends Span {
 const hourMs = 3_600_000;
 const tenYearsMs = 10 * 365 * 24 * hourMs;
 
-/** One function per kind of fault, which draws its details. A seed enables only some of the kinds. */
+/** One function per kind of fault, which draws the details of the fault. A seed enables only some of the kinds. */
 const kinds: readonly Draw[] = [
   (random, { place, t }) => ({
     ...weather(place(), { delayMs: random.pick([300, 2_000, 12_000]) }),

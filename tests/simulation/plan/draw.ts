@@ -48,7 +48,7 @@ function drawRigs(random: Random): readonly RigPlan[] {
       protocol,
       persistent: rigRandom.chance(0.75),
       gpus: rigRandom.pick([1, 1, 2, 8]),
-      // The published agent reports no labels.
+      // A v1 agent reports no labels.
       labels: protocol === 2 ? { zone: rigRandom.pick(['east', 'west']) } : {},
       rate: drawRate(rigRandom),
       hasTokenFile: rigRandom.chance(0.6),

@@ -8,7 +8,7 @@ interface PoolChecksDeps {
   readonly pools: PoolFleet;
   readonly engines: readonly MemoryEngine[];
   readonly violate: (rule: string, how: string) => void;
-  /** Returns how often the orchestrator was killed. An answer from before a kill does not arrive. */
+  /** Returns how often the orchestrator was killed. The answer to a call from before a kill never arrives. */
   readonly life: () => number;
 }
 
@@ -16,6 +16,7 @@ interface PoolChecksDeps {
 const maxEndMs = 300_000;
 /** The orchestrator must request a list at least this many ms after an unanswered order before it repeats the order. */
 const unclearMs = 30_000;
+/** Returns true for a launch that no pool has ordered. pool-world.ts creates such launches. */
 const isStray = (id: string): boolean => id.startsWith('stray');
 
 /** Checks the guarantees of pools: compares the machines in the engines with the stored launches. */
@@ -23,7 +24,7 @@ export function watchPools({ pools, engines, violate, life }: PoolChecksDeps) {
   const { fleet } = pools;
   /** State of each launch that was open at the previous check. */
   const previousStates = new Map<LaunchId, Launch['state']>();
-  /** The time since when each condition has held, by the key of the condition. */
+  /** The time at which each condition began to hold, by the key of the condition. */
   const heldSince = new Map<string, number>();
   /** The time of the last order that the engine has not answered clearly, by launch. */
   const silentSince = new Map<LaunchId, number>();

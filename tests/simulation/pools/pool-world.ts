@@ -159,7 +159,8 @@ export async function runPoolPlan({ seed, jobs, disturbedMs }: PoolPlan): Promis
   }
   if (violations.length === 0 && !hasEnded()) violate('every job ends', explainWaiting(pools));
 
-  // From here on, machines do not start within the run. Cancelling these jobs must end the launches that were ordered for them.
+  // From here on, machines do not start within the run. The orchestrator orders launches for three more jobs. Cancelling these
+  // jobs must end the launches.
   state.isStuck = true;
   const unfinishedJobs: JobId[] = [];
   for (let n = 0; n < 3 && violations.length === 0; n += 1)
@@ -212,8 +213,8 @@ const explainWaiting = ({ fleet }: PoolFleet): string =>
 const endings: ReadonlySet<string> = new Set(['completed', 'failed', 'cancelled']);
 
 /**
- * Makes the engine fail at random, as far as the design tolerates: refusals, delays, lost answers, and lists that fail or omit
- * launches.
+ * Makes the engine fail at random, but only in ways that the orchestrator must tolerate: refusals, delays, lost answers, and
+ * lists that fail or omit launches.
  */
 function injectEngineFaults(
   engine: MemoryEngine,

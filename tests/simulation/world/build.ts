@@ -266,7 +266,7 @@ function startPlanFor(plan: Plan, rig: RigPlan, job: number, run: number, isCalm
   return rig.isBroken ? 'start_failed' : startPlan;
 }
 
-/** Returns the behaviour of a training. A published agent cannot report a failed start, so its trainer exits with 1 instead. */
+/** Returns the behaviour of a training. A v1 agent cannot report a failed start, so its trainer exits with 1 instead. */
 const toBehaviour = (startPlan: StartPlan): TrainingBehaviour =>
   typeof startPlan === 'string'
     ? { ...short, runsMs: 300, printsEveryMs: null, ends: { code: 1, signal: null } }

@@ -44,7 +44,7 @@ export interface Guard {
   find(process: SimProcess): Found | null;
   /** Starts a run. Rejects when its guard dies before the trainer starts. */
   start(process: SimProcess, offer: JobOffer, origin: RunOrigin, listeners: RunListeners): Promise<Run>;
-  /** Kills only the guard. Its trainer dies when it prints the next line. */
+  /** Kills only the guard. The trainer dies later, when it prints its next line. */
   kill(): void;
   /** Simulates a power cut: ends guards and trainers, keeps files. */
   losePower(): void;

@@ -136,8 +136,8 @@ export function createLink(deps: LinkDeps): Link {
 
 /**
  * Returns true for calls that the simulation can deliver twice. It never duplicates calls of users: after a duplicated rotation,
- * the caller could hold the revoked token, which no rule forbids. It never duplicates registrations of a published agent. They
- * have no number, so a late duplicate could withdraw a job that was dispatched after the first registration.
+ * the caller could hold the revoked token, which no rule forbids. It never duplicates registrations of a v1 agent. These
+ * registrations have no number, so a late duplicate could withdraw a job that was dispatched after the first registration.
  */
 const canBeDoubled = (request: WireRequest): boolean =>
   request.kind === 'worker' && (!request.path.endsWith('/register') || isNumbered(request.body));

@@ -26,7 +26,7 @@ interface QueuePeopleDeps {
 const rounds = 15;
 const roundMs = 30_000;
 
-/** Converts the result of a call that the orchestrator never refuses to an outcome. */
+/** Wraps the result of a call as an outcome, for calls that the orchestrator never refuses. */
 const answered = async (answer: Promise<unknown>): Promise<Outcome<unknown>> => ({
   ok: true,
   value: await answer,

@@ -17,7 +17,7 @@ export interface V1Deps extends Omit<RigDeps, 'launch' | 'restartMs' | 'losePowe
 }
 
 /**
- * Creates a rig with SimpleTuner's published agent, as tests/support/v1-agent.ts models it, on the rig's simulated clock,
+ * Creates a rig with SimpleTuner's published agent (v1), as tests/support/v1-agent.ts models it, on the rig's simulated clock,
  * trainers and network.
  */
 export function createV1Rig(deps: V1Deps): Rig {

@@ -61,7 +61,7 @@ function launchAgent(deps: WildOptions, process: SimProcess, token: () => string
       onError: () => {},
     });
   };
-  /** Returns the job that the next call names, usually the newest; null for none. Published agents name no attempt. */
+  /** Returns the job that the next call names, usually the newest; null for none. A v1 agent names no attempt. */
   const subject = (): { readonly job: string; readonly attempt: string | null } | null => {
     const newest = offers.at(-1);
     if (newest === undefined || random.chance(0.25))

@@ -15,7 +15,7 @@ import type { ServerEnd, WireAnswer, WireRequest } from './wire.ts';
 /** A rig as the checks see it. */
 export interface SceneRig {
   readonly rig: Rig;
-  /** The guard; null for a published agent, which has none. */
+  /** The guard; null for a v1 agent, which has no guard. */
   readonly guard: Guard | null;
 }
 

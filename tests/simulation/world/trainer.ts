@@ -19,7 +19,7 @@ export interface Exit {
   readonly signal: 'SIGTERM' | 'SIGKILL' | 'SIGSEGV' | null;
 }
 
-/** The process group of a trainer. It does not know agents or networks. */
+/** The process group of a trainer. It depends on no agent and no network. */
 export interface Trainer {
   readonly pid: number;
   readonly jobId: JobId;

@@ -156,7 +156,8 @@ function sendStrayReport(
   const rig = deps.rigOf(index)?.rig;
   const id = deps.people.jobOf(job);
   if (rig === undefined || rig.process === null || id === null) return;
-  // The report must be about a job that the worker never had. Skip its own jobs, and pending jobs that it may get soon.
+  // The report must be about a job that the worker never had. Skip the worker's own jobs, and pending jobs,
+  // which the worker may get soon.
   const { store } = deps.disk;
   const isOwn = store.attempts(id).some(({ workerId }) => workerId === rig.workerId);
   if (isOwn || store.job(id)?.status === 'pending') return;

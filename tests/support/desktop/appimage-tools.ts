@@ -3,8 +3,8 @@ import { chmodSync, mkdirSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 
 /**
- * Replaces the runtime of an AppImage, the program at its start, which electron-builder would download. It unpacks the image,
- * starts the app, and removes the copy after the app has ended. The original runtime mounts the image instead.
+ * Shell script that replaces the runtime, the program at the start of an AppImage, which electron-builder would download. The
+ * script unpacks the image, starts the app, and removes the copy after the app has ended. The original runtime mounts the image.
  */
 const runtime = `#!/bin/sh
 # AppImage
@@ -21,7 +21,10 @@ rm -rf "$APPDIR"
 exit "$status"
 `;
 
-/** Creates a folder for APPIMAGE_TOOLS_PATH. It links the programs of Debian's squashfs-tools and desktop-file-utils. */
+/**
+ * Fills and returns `folder`, for electron-builder's variable APPIMAGE_TOOLS_PATH. Links the programs of Debian's squashfs-tools
+ * and desktop-file-utils.
+ */
 export function createAppImageTools(folder: string): string {
   mkdirSync(join(folder, 'runtimes'), { recursive: true });
   mkdirSync(join(folder, 'lib/x64'), { recursive: true });

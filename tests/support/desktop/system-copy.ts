@@ -33,7 +33,7 @@ export async function openSystemCopy(): Promise<SystemCopy> {
   const ended = once(holder, 'exit').then(([code]) => {
     throw new Error(`the copy of the system has ended with ${code}`);
   });
-  // The holder ends in `close`. Only an end before its first output is an error.
+  // `close` ends the holder process. Only an exit before its first output is an error.
   ended.catch(() => {});
   await Promise.race([once(holder.stdout, 'data'), ended]);
   const prefix = ['nsenter', `--mount=/proc/${holder.pid}/ns/mnt`, '--'];

@@ -14,7 +14,7 @@ const noRunReasons: ReadonlySet<string> = new Set([
   'install',
   /** Starts a program that runs until it is stopped. */
   'foreground',
-  /** Needs another system than Linux. */
+  /** Needs an operating system other than Linux. */
   'other-os',
   /** Contains values that the reader must replace, or omits something. */
   'placeholder',

@@ -22,8 +22,8 @@ export interface PageSession {
 const end = 'END_OF_BLOCK';
 
 /**
- * Runs the blocks of a page, in order, in one shell. Lines have the same numbers in the script as on the page, so that the shell
- * reports the page's line of a failed command.
+ * Runs the blocks of a page, in order, in one shell. Each line has the same number in the script as on the page. When a command
+ * fails, the line number that the shell reports is therefore valid for the page.
  */
 export async function runPage(blocks: readonly Block[], session: PageSession): Promise<PageRun> {
   const { home, folder, env } = session;

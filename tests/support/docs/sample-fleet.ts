@@ -49,13 +49,14 @@ export async function openFleet(blocks: readonly Block[]): Promise<Fleet> {
   return { session: { home, folder: work, env, addresses: [[documented, server.url]] }, close };
 }
 
-/** Starts a worker with the trainers of the page. Its name is `rig-1`, or `rig-2` if the page creates `rig-1` itself. */
+/** Starts a worker with the trainers of the page. The worker is named `rig-1`, or `rig-2` if the page itself creates `rig-1`. */
 async function startRig(server: TestServer, sample: SampleHome, commands: string): Promise<void> {
   const { home, gpuBin, checkout } = sample;
   const name = /workers create rig-1/.test(commands) ? 'rig-2' : 'rig-1';
   const { id, token } = await server.createWorker({ name, labels: { gpu_type: 'a100' } });
   const hold = join(home, 'hold');
   const hasRequest = /jobs (?:save|sample)/.test(commands);
+  // The stand-in trainer waits at the step in this file.
   if (hasRequest) writeFileSync(hold, '110');
   const others = ['ai-toolkit', 'kohya', 'onetrainer', 'diffusers'].filter(trainer =>
     commands.includes(trainer),
@@ -82,8 +83,8 @@ async function startRig(server: TestServer, sample: SampleHome, commands: string
 }
 
 /**
- * Runs a job with the config `flowers` until its last checkpoint is on the server. With `hasRequest`, the training then waits for
- * a request.
+ * Runs a job with the config `flowers` until its last checkpoint is on the server. `hasRequest`: the page sends a request to the
+ * running training. The training then stops before its end, and waits for that request.
  */
 async function runFlowers(server: TestServer, hasRequest: boolean): Promise<void> {
   const id = await server.submit({ config_name: 'flowers' });

@@ -10,7 +10,7 @@ export interface Identity {
 export interface IdentityOptions {
   /** The names and addresses in the certificate. */
   readonly names?: readonly string[];
-  /** The validity dates, in hours from now. */
+  /** Start and end of the validity, in hours from now. */
   readonly hours?: readonly [number, number];
   /** An identity whose key is reused; by default, the key is new. */
   readonly keyOf?: Identity;

@@ -1,6 +1,6 @@
 /**
- * Replaces the Python of a trainer. It reads configs, names files and resumes like the real trainer, but makes all steps without
- * delay.
+ * Replaces the Python of a trainer. It reads configs, chooses file names and resumes training as the real trainer does, but makes
+ * all steps without delay.
  */
 import { createHash } from 'node:crypto';
 import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';

@@ -21,7 +21,7 @@ export interface ControlledRun {
   readonly endWithoutRecord: () => void;
 }
 
-/** Creates a run for the agent that the test ends. `onStop` is called on each stop. */
+/** Creates a run for the agent. The test decides when the run ends. `onStop` is called on each stop. */
 export function controlRun(
   listeners: RunListeners,
   onStop: (graceMs: number) => void = () => {},

@@ -45,7 +45,7 @@ export interface InProcessGuard {
   readonly done: Promise<number>;
   exit(): Promise<ExitRecord>;
   signal(name: GuardSignal): void;
-  /** Follows the run like the agent that has started its guard. */
+  /** Follows the run like the agent that started this guard. */
   attend(listeners?: {
     readonly onLine?: (line: string) => void;
     readonly onProgress?: (p: Progress) => void;

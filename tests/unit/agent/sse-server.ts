@@ -23,7 +23,7 @@ export interface SseServer {
   readonly opened: () => Promise<OpenStream>;
 }
 
-/** Starts a server that answers each call with a stream, except calls that `refuse` has answered. It then returns true. */
+/** Starts a server that answers calls with a stream, except calls for which `refuse` sends another answer and returns true. */
 export async function startSseServer(
   refuse: (request: http.IncomingMessage, response: http.ServerResponse) => boolean = () => false,
 ): Promise<SseServer> {

@@ -192,7 +192,7 @@ const trainerWithDetachedChild = (pidFile: string, appsFile: string): string => 
   child.unref();`;
 
 it.skipIf(process.platform !== 'linux')(
-  "reports processes that a job left on a GPU before the job's end",
+  'reports processes that a job left on a GPU before it reports the end of the job',
   async () => {
     const orchestrator = await startOrchestrator();
     const bin = tempFolder();

@@ -5,6 +5,7 @@ import { computeRecovery, medianRecovery, type Recovery, windowMs } from '../../
 const completionsAt = (everyMs: number, from: number, to: number): readonly number[] =>
   Array.from({ length: Math.ceil((to - from) / everyMs) }, (_, index) => from + index * everyMs);
 
+/** The times of a fault in ms. The recovery point is the end of the fault. */
 const fault = { from: 20_000, to: 25_000 };
 /** Ten completions a second until the fault. */
 const before = completionsAt(100, 0, fault.from);
@@ -33,7 +34,7 @@ describe('computeRecovery', () => {
     ['8 s later', 8_000, 7_900],
     ['later than two seconds before the end of the window', 8_300, null],
   ])(
-    'returns the start of the first two seconds with 95 %% of the throughput, which returns %s',
+    'measures when the throughput first reaches 95 %% for two seconds: %s',
     (_when, laterMs, reachedAfterMs) => {
       const completions = [...before, ...completionsAt(100, fault.to + laterMs, windowEnd)];
       expect(computeRecovery(completions, fault).reachedAfterMs).toBe(reachedAfterMs);

@@ -13,7 +13,7 @@ describe('jobNeed', () => {
     [{ status: 'cancelled', approval: 'wanted' }, null],
     [{ status: 'pending', approval: 'given' }, null],
     [{ status: 'running' }, null],
-  ])('finds that the job %j needs attention: %s', (job, need) => expect(jobNeed(jobView(job))).toBe(need));
+  ])('returns which attention the job %j needs: %s', (job, need) => expect(jobNeed(jobView(job))).toBe(need));
 });
 
 describe('workerNeeds', () => {
@@ -30,7 +30,7 @@ describe('workerNeeds', () => {
   test.each([
     ['failed', ['updateFailed']],
     ['waiting', []],
-  ] as const)('returns for an update in the state %s the needs %j', (state, needs) => {
+  ] as const)('returns the needs of a worker with an update in the state %s: %j', (state, needs) => {
     const order = {
       state,
       version: '0.2.0',

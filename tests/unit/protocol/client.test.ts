@@ -70,7 +70,7 @@ describe('a successful call', () => {
     expect(requests[0]?.headers).not.toHaveProperty('content-type');
   });
 
-  test('sends the body as JSON, also an empty body', async () => {
+  test('sends the body as JSON, and {} for a call without a body', async () => {
     const { url, requests } = await startServer(respondWith(200, { n: 1 }));
     await clientOf(url).call(post, { body: { a: 1 } });
     await clientOf(url).call(remove, { params: { id: 'x', part_id: 2 } });
@@ -162,7 +162,7 @@ describe('a failed call', () => {
     ['an error without a problem', 502, '<html>bad gateway</html>'],
     ['an error of another format', 500, { error: 'oops' }],
     ['an error with a valid body', 500, { n: 1 }],
-  ])('returns the failure unexpected with the start of %s', async (_title, status, body) => {
+  ])('returns a failure of the kind unexpected that quotes %s', async (_title, status, body) => {
     const { url } = await startServer(respondWith(status, body));
     const text = typeof body === 'string' ? body : JSON.stringify(body);
     const detail = `GET /api/things had the unexpected response ${status}: ${text}`;
@@ -192,9 +192,9 @@ describe('a failed call', () => {
   });
 
   test.each<readonly [string, RequestListener]>([
-    ['at all', () => {}],
-    ['completely', (_request, response) => response.writeHead(200).write('{"n":')],
-  ])('returns unreachable when a request is not answered %s in time', async (_title, answer) => {
+    ['nothing', () => {}],
+    ['only a part of the response', (_request, response) => response.writeHead(200).write('{"n":')],
+  ])('returns unreachable when the server sends %s before the timeout', async (_title, answer) => {
     const { url } = await startServer(answer);
     const result = await clientOf(url, { timeoutMs: 60 }).call(get);
     expect(result).toMatchObject({ failure: { kind: 'unreachable', cause: { name: 'TimeoutError' } } });
@@ -209,7 +209,7 @@ describe('a failed call', () => {
   });
 
   test.each([301, 302, 307, 308])(
-    'returns unreachable for a redirect with %d, and does not send the token to its target',
+    'returns unreachable for a redirect with %d, and does not send the token to the redirect target',
     async status => {
       const redirectTarget = await startServer(respondWith(200, { n: 1 }));
       const { url } = await startServer(

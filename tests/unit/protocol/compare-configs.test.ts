@@ -35,7 +35,7 @@ test('lists the values of a nested config by dotted paths', () => {
   ]);
 });
 
-test('finds the keys whose values differ between configs, also keys that only some configs have', () => {
+test('finds the keys whose values differ between configs, including keys that only some configs have', () => {
   const configs = [
     toolkitConfig(1e-4, 16),
     toolkitConfig(3e-4, 16),

@@ -23,7 +23,7 @@ describe('configValue', () => {
 });
 
 describe('withConfigValue', () => {
-  it('adds a key that the config omits, and returns null for a key in a missing section', () => {
+  it('adds a missing key, and returns null for a section or a key in a missing section', () => {
     expect(withConfigValue(config, 'seed', 4)).toEqual({ ...config, seed: 4 });
     expect(withConfigValue(config, 'sample.seed', 4)).toBeNull();
     expect(withConfigValue(config, 'other', 4)).toBeNull();

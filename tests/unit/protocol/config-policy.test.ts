@@ -103,7 +103,7 @@ describe('a restricted key', () => {
     expect(keysIn({}, [{ id: 'data', nested: { [key]: value } }])).toEqual([key]);
   });
 
-  it('reports env when a value reads the environment', () => {
+  it('reports the key env when a value refers to an environment variable', () => {
     expect(keysIn({ tracker_run_name: 'run {env:AWS_SECRET_ACCESS_KEY}' })).toEqual(['env']);
     expect(keysIn({}, [{ id: '{env:HOME}' }])).toEqual(['env']);
   });
@@ -138,7 +138,7 @@ describe('search for restricted keys', () => {
 });
 
 describe('value of a restricted key', () => {
-  it('reports a restricted key only when it has a value', () => {
+  it('reports no restricted key whose value is null, false or empty', () => {
     expect(keysIn({ post_upload_script: null, post_checkpoint_script: false, webhook_config: '' })).toEqual(
       [],
     );

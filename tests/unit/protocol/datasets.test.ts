@@ -7,6 +7,6 @@ test.each([
   [{ versions: [1, 2] }, true],
   [{ names: ['photos'], versions: [1] }, false],
   [{ versions: [0] }, false],
-])('accepts or refuses the request %j to remove datasets: accepted %j', (body, isValid) => {
+])('decides whether the request %j to remove datasets is valid: %j', (body, isValid) => {
   expect(datasetsApi.prune.body.safeParse(body).success).toBe(isValid);
 });

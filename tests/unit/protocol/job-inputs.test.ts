@@ -52,7 +52,7 @@ describe('placeholders of inputs', () => {
     expect(namesIn({ a: '{{inputs.}} {inputs.x} {{input.y}}' })).toEqual(['']);
   });
 
-  test('replaces placeholders by paths, but no placeholders in these paths', () => {
+  test('replaces placeholders by paths, and keeps a placeholder that such a path contains', () => {
     const paths = new Map([
       ['lora', '/jobs/{{inputs.vae}}'],
       ['other', '/x'],
@@ -75,8 +75,9 @@ test.each([
   ['lora.safetensors', true],
   ['a $HOME', false],
   ['{env}', false],
-])('decides whether the path %s is safe in a config, because a trainer may expand it: %s', (path, expected) =>
-  expect(isSafeInConfig(path)).toBe(expected),
+])(
+  'decides whether the path %s is safe in a config, where a trainer can expand variables: %s',
+  (path, expected) => expect(isSafeInConfig(path)).toBe(expected),
 );
 
 describe('an offered input', () => {
@@ -95,12 +96,12 @@ describe('an offered input', () => {
     [['run'], false],
     [['a${x}', 'a${x}/b'], false],
   ])(
-    'accepts or refuses an offered input with the path and files %j: accepted %s',
+    'decides whether an offered input with the path and files %j is valid: %s',
     ([path = '', ...files], expected) => expect(accepts(path, ...files)).toBe(expected),
   );
 });
 
-test('refuses a request with two inputs of the same name, and uses the result by default', () => {
+test('uses the file "result" of an input by default, and refuses two inputs with the same name', () => {
   const input = { name: 'lora', from: 'j_1' };
   expect(inputFields.inputs.parse([input])).toEqual([{ ...input, file: 'result' }]);
   expect(inputFields.inputs.safeParse([input, input]).success).toBe(false);

@@ -21,10 +21,11 @@ const joining: Joining = {
   name: 'rig-1',
   persistent: false,
 };
+/** The install script of these tests. It prints its stdin, its name and its arguments. */
 const script = 'cat; printf "%s\\n" "$0" "$@"\n';
 const sha256 = createHash('sha256').update(script).digest('hex');
 
-/** Runs the line in a shell with a fake `curl`, which prints this script, and a fake `sudo`, which prints `as root`. */
+/** Runs the line in a shell with a fake `curl`, which prints `downloaded`, and a fake `sudo`, which prints `as root`. */
 function runLine(line: string, downloaded = script) {
   const folder = openFolder();
   mkdirSync(join(folder, 'bin'));

@@ -5,7 +5,7 @@ const names = ['learning_rate', 'lr_scheduler', 'max_train_steps', 'max_train_ep
 
 test.each([
   ['a typo', 'lerning_rate', 'learning_rate'],
-  ['another case', 'Max_Train_Steps', 'max_train_steps'],
+  ['other capital letters', 'Max_Train_Steps', 'max_train_steps'],
   ['dashes', 'max-train-epochs', 'max_train_epochs'],
   ['only a prefix of one name', 'lr_', 'lr_scheduler'],
   ['a prefix of several names', 'max_train', 'max_train_steps'],

@@ -13,7 +13,7 @@ test.each([
   ['discord.com/x', false],
   ['https://a.example/\nx', false],
   [`https://a.example/${'x'.repeat(2_000)}`, false],
-])('accepts or refuses the channel address %j: accepted %s', (url, expected) => {
+])('decides whether the channel address %j is valid: %s', (url, expected) => {
   expect(NewChannel.safeParse(discord(url)).success).toBe(expected);
 });
 

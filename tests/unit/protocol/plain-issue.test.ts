@@ -38,8 +38,8 @@ test.each([
     'must have at most 2 entries',
   ],
   ['an unknown word', z.enum(['low', 'high']), 'medium', 'must be one of low, high'],
-  ['another constant', z.literal('any'), 'all', 'must be any'],
-  ['a number between steps', z.number().multipleOf(5), 3, 'must be a multiple of 5'],
+  ['a value other than the required constant', z.literal('any'), 'all', 'must be any'],
+  ['a number that is not a multiple of the step', z.number().multipleOf(5), 3, 'must be a multiple of 5'],
   ['an unknown key', z.strictObject({}), { speed: 1 }, 'unknown key `speed`'],
   ['unknown keys', z.strictObject({}), { speed: 1, size: 2 }, 'unknown key `speed`, `size`'],
   [

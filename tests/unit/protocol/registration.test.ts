@@ -259,6 +259,6 @@ test.each([
   [undefined, undefined],
   [1, undefined],
   [2, 2],
-])('reads nodes: %s of an allocation as %s', (nodes, expected) => {
+])('reads the field nodes with the value %s as %s', (nodes, expected) => {
   expect(parse({ nodes }).capabilities.nodes).toBe(expected);
 });

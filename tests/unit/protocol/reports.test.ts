@@ -44,7 +44,7 @@ describe('StatusReport', () => {
     expect(StatusReport.safeParse({ status: 'failed', exit_code }).success).toBe(true);
   });
 
-  test('accepts null for every other field of a report', () => {
+  test('accepts null for every field of a report except its status', () => {
     const reported = {
       status: 'failed',
       attempt_id: null,
@@ -260,7 +260,7 @@ test.each([{}, { worker_id: null }, { worker_id: 'w_1' }])(
   },
 );
 
-test('requires the attempt of a cancel in heartbeat and registration responses', () => {
+test('requires the attempt_id of a cancel order in a heartbeat response', () => {
   const cancel = { job_id: 'j_1', attempt_id: 'a_1' };
   const reply = { success: true, cancel, abandon_job: null, heartbeat_interval_s: 30 };
   expect(workerApi.heartbeat.reply.parse(reply)).toEqual(reply);

@@ -73,7 +73,7 @@ const cases: Readonly<Record<string, readonly Case[]>> = {
 };
 
 for (const [trainer, names] of Object.entries(cases))
-  describe(`names of samples by ${trainer}`, () => {
+  describe(`sample names from ${trainer}`, () => {
     test.each(names)('reads the step and the prompt from "%s"', (key, expected) => {
       expect(readSampleName(key)).toMatchObject(expected);
     });

@@ -68,7 +68,7 @@ describe('pinFor', () => {
     ['https://yard.lan', null],
     ['https://yard.example:8001', null],
     ['URL', null],
-  ])('returns for %s of a server with a generated certificate the pin %j', (url, expected) => {
+  ])('returns for the URL %s of a server with a generated certificate the pin %j', (url, expected) => {
     expect(pinFor({ tls: own, port: 8001 }, url)).toBe(expected);
     expect(pinFor({ tls: { ...own, source: 'files' }, port: 8001 }, url)).toBeNull();
     expect(pinFor({ tls: null, port: 8001 }, url)).toBeNull();

@@ -131,7 +131,7 @@ describe('SubmitRequest', () => {
     ['', []],
     ['', null],
     ['', 'demo'],
-  ])('refuses a body whose field %s is invalid: %o', (field, body) => {
+  ])('reports the invalid field "%s" (empty for the whole body) of the body %o', (field, body) => {
     expect(errorsOf(body)).toEqual([expect.stringMatching(new RegExp(`^${field}: `))]);
   });
 });

@@ -134,7 +134,7 @@ describe('links of a job', () => {
     ['http://localhost.example.com/', false],
     ['http://10.0.0.1/', false],
     ['nonsense', false],
-  ])('recognizes links to the local machine: %s, %s', (url, isLoopback) =>
+  ])('decides whether the link %s leads to the local machine: %s', (url, isLoopback) =>
     expect(isLoopbackLink(linkTo(url))).toBe(isLoopback),
   );
 });

@@ -80,7 +80,7 @@ test('the v1 agent handles only `data: ` lines with one JSON object each (contra
 });
 
 test.each(['\u0085', '\u2028', '\u2029'])(
-  'the v1 agent loses a job with a raw %j, but not with an escaped %j (contract item 1)',
+  'the v1 agent loses a job with a raw %j, but not with this character escaped (contract item 1)',
   async end => {
     const { events } = await fixture.start();
     const config = { caption: `a${end}b` };

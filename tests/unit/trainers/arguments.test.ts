@@ -116,7 +116,7 @@ describe('completionAt', () => {
 });
 
 describe('likenessOf', () => {
-  test('ignores settings that change neither the memory nor the time of a step', () => {
+  test('stays the same when only settings without effect on memory and step time change', () => {
     const likeness = likenessOf('kohya', kohya, 1);
     expect(likeness).not.toBeNull();
     expect(likenessOf('kohya', { ...kohya, max_train_steps: 9, output_name: 'x', seed: 3 }, 1)).toBe(

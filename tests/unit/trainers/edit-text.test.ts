@@ -102,7 +102,7 @@ describe('the form for a config text', () => {
     ['json', json, 'steps', '10000', '2000', '10000', '2000'],
     ['json', json, 'prompt', 'a cat, "quoted"', 'a dog', '"a cat, \\"quoted\\""', '"a dog"'],
   ] as const)(
-    'changes in %s only the value of the field (case %#)',
+    'changes in a %s text only the value of the edited field (case %#)',
     (format, text, name, oldValue, typed, before, after) => {
       const field = fieldIn(text, format, name);
       expect(field.read()).toBe(oldValue);
@@ -123,7 +123,7 @@ describe('the form for a config text', () => {
       'train_network.py"\nseed = 7\n',
     ],
     ['toml', `[a]${toml.slice(toml.indexOf('\n\n'))}`, 'seed', '7', '[a]', 'seed = 7\n[a]'],
-  ] as const)('adds a missing key in %s (case %#)', (format, text, name, typed, before, after) => {
+  ] as const)('adds a missing key to a %s text (case %#)', (format, text, name, typed, before, after) => {
     expect(fieldIn(text, format, name).read()).toBe('');
     expect(fieldIn(text, format, name).write(typed)).toBe(text.replace(before, after));
   });
@@ -176,7 +176,7 @@ describe('the form for a config text', () => {
     ['kohya', kohyaSections, 11],
     ['onetrainer', onetrainer, 10],
     ['command', { lr: 1 }, 0],
-  ])('has the fields of %s', (name, config, count) => {
+  ])('has the expected number of fields for %s', (name, config, count) => {
     expect(trainerFor(config).name).toBe(name);
     expect(formFieldsOf(trainerFor(config).name)).toHaveLength(count);
   });

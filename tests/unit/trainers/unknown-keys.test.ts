@@ -43,9 +43,9 @@ describe.each<readonly [TrainerName, Config, Config, key: string, nearest: strin
     'folder_path',
   ],
   ['onetrainer', onetrainer, { ...onetrainer, epoch_count: 1, epochss: 3 }, 'epochss', 'epochs'],
-])('unknown keys of a %s config', (name, right, wrong, key, nearest) => {
-  it('are none when all keys are known', () => expect(unknownIn(name, right)).toEqual([]));
-  it('have the path of a misspelt key and the nearest known key', () =>
+])('unknownKeys for a %s config', (name, right, wrong, key, nearest) => {
+  it('returns no keys when all keys are known', () => expect(unknownIn(name, right)).toEqual([]));
+  it('returns the path of a misspelt key and the nearest known key', () =>
     expect(unknownIn(name, wrong)).toContainEqual({ key, nearest }));
 });
 

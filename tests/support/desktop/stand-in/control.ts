@@ -43,7 +43,7 @@ export const recorded: Recorded = {
   killedRenderers: 0,
 };
 
-/** The buttons, by index, that the next dialogs return as pressed. */
+/** The index of the pressed button for each of the next dialogs. */
 export const answers: number[] = [];
 
 export type Order =

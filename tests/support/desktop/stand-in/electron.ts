@@ -49,7 +49,7 @@ export class BrowserWindow extends EventEmitter {
     this.webContents = new WebContents(app.getPath('userData'), options.webPreferences.preload);
     this.webContents.once('loaded', () => {
       this.emit('ready-to-show');
-      // With this file, the test knows that it can connect to the page.
+      // The test waits for this file before it connects to the page.
       writeFileSync(join(app.getPath('userData'), 'stand-in-ready'), '');
     });
     emitters.set('window', this);

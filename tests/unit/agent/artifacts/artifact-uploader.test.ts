@@ -298,7 +298,7 @@ describe('uploads to a failing server', () => {
   });
 
   it.each(['LIST', 'PUT', 'OUTSTANDING'])(
-    'retries %s while the server answers 401 after a completed attempt, and then uploads everything',
+    'retries the call %s while the server answers 401 after a completed attempt, and then uploads everything',
     async call => {
       const server = createStorageServer();
       const release = server.failAll(call, refusalOf(401, 'upload_token_over'));
@@ -316,7 +316,7 @@ describe('uploads to a failing server', () => {
     ['LIST', refusalOf(401, 'uploads_closed')],
     ['PUT', refusalOf(401, 'uploads_closed')],
     ['LIST', refusalOf(403)],
-  ])('stops without a retry when the server closes the uploads (%s: %j)', async (call, fault) => {
+  ])('stops without a retry when the server closes the uploads (call %s: %j)', async (call, fault) => {
     const server = createStorageServer();
     server.failAll(call, fault);
     const uploader = startUploader(server, { files: { a: 'a' } });

@@ -94,7 +94,7 @@ test('uploads all outputs of a completed attempt, and then forgets the attempt',
   await eventually('the attempt is forgotten', () => storedAttempts().length === 0);
 });
 
-test('uploads nothing more of an attempt that did not complete', async () => {
+test('uploads nothing after an attempt has ended without completing', async () => {
   const bucket = await openBucket();
   const { outputs, storedAttempts } = openOutputs(bucket);
   void outputs.follow(offer, jobWith('a.png'));

@@ -43,7 +43,7 @@ it('ignores checkpoints of an earlier attempt in the same folder', () => {
   expect([saves.saved(id, [old]), saves.saveMs()]).toEqual(['none', null]);
 });
 
-it('returns the longest of the last three save times, from the first file to the upload', () => {
+it('returns the longest of the last three save times, each from the first file to the upload', () => {
   let now = 1_000_000;
   const saves = createAttemptSaves(() => now);
   const noteUpload = saves.begin(id, now);

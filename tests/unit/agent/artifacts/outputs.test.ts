@@ -14,7 +14,7 @@ const file = (bytes = 1, changedAt = 1): Found => ({ bytes, changedAt });
 const outputs = (...keys: readonly string[]) => outputsOf(new Map(keys.map(key => [key, file()])));
 
 describe('outputs', () => {
-  it('groups the files of a checkpoint folder into one output, and turns each other file into an output', () => {
+  it('groups the files of a checkpoint folder into one output, and makes each other file an output', () => {
     const keys = [
       'checkpoint-500/b',
       'checkpoint-000600.bin',
@@ -113,7 +113,7 @@ describe('planned uploads', () => {
     [200_000_000, 599_999, false],
     [200_000_000, 600_000, true],
   ])(
-    'plans a growing file of %i bytes again %i ms after its last upload: %s',
+    'decides whether to upload a growing file of %i bytes again %i ms after its last upload: %s',
     (bytes, laterMs, isPlanned) => {
       const log = { 'log.txt': file(bytes) };
       const results = { 'log.txt': { at: 1_000_000, result: 'uploaded', mark: 'before' } } as const;
@@ -175,7 +175,7 @@ describe('planned uploads', () => {
       false,
       { results: { 'a.png': { at, result: 'no_room' } }, laterMs: 300_000, isOver: true },
     ],
-  ])('plans an upload for %s: %s', (_title, isPlanned, uploadCase) => {
+  ])('decides whether to upload %s: %s', (_title, isPlanned, uploadCase) => {
     expect(planned({ files: { 'a.png': file() }, ...uploadCase })).toEqual(isPlanned ? ['a.png'] : []);
   });
 

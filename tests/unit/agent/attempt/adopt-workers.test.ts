@@ -1,4 +1,7 @@
-/** Tests how a restarted agent continues its part of an attempt on several workers. */
+/**
+ * Tests how a restarted agent continues its part of an attempt on several workers. Each worker of the attempt has a
+ * rank. Only the worker of rank 0 sends the log and the curve.
+ */
 import { existsSync, readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
@@ -90,23 +93,26 @@ describe('adopted runs of an attempt on several workers', () => {
   it.each([
     [0, ['curve', 'log']],
     [1, []],
-  ])('reports the end of an adopted run of rank %d, and sends %j', async (rank, expectedToFollow) => {
-    const { clock, deps, state } = createFixture(rank);
-    const { reports, followed } = await resumeInSlot(await findRun(state.runsDir, deps));
-    await until(async () => {
-      await clock.advance(300);
-      return reports.length > 0 ? true : null;
-    });
-    expect(followed).toEqual(expectedToFollow);
-    const { body } = newest(reports);
-    expect(body).toMatchObject({ status: 'failed', exit_code: 3, error: expect.stringContaining('boom') });
-    expect(body.progress).toEqual(rank === 0 ? expect.objectContaining({ step: 7 }) : undefined);
-  });
+  ])(
+    'reports the end of an adopted run of rank %d, and sends nothing else than %j',
+    async (rank, expectedToFollow) => {
+      const { clock, deps, state } = createFixture(rank);
+      const { reports, followed } = await resumeInSlot(await findRun(state.runsDir, deps));
+      await until(async () => {
+        await clock.advance(300);
+        return reports.length > 0 ? true : null;
+      });
+      expect(followed).toEqual(expectedToFollow);
+      const { body } = newest(reports);
+      expect(body).toMatchObject({ status: 'failed', exit_code: 3, error: expect.stringContaining('boom') });
+      expect(body.progress).toEqual(rank === 0 ? expect.objectContaining({ step: 7 }) : undefined);
+    },
+  );
 
   it.each([
     [0, ['log', 'curve', 'log']],
     [1, []],
-  ])('sends a stored report of rank %d, and %j', async (rank, expectedToFollow) => {
+  ])('sends a stored report of rank %d, and nothing else than %j', async (rank, expectedToFollow) => {
     const { deps, state } = createFixture(rank);
     state.keepReport({ jobId: jobId('j1'), attemptId: attemptId('a1'), body: { status: 'failed' } });
     const { reports, followed } = await resumeInSlot(await findRun(state.runsDir, deps));
@@ -114,7 +120,7 @@ describe('adopted runs of an attempt on several workers', () => {
     expect(followed).toEqual(expectedToFollow);
   });
 
-  it('uploads no log of rank 1, and removes only its run folder after the end is reported', async () => {
+  it('uploads no log of rank 1, and after the reported end removes the run folder but keeps the log file', async () => {
     const { createLogs, clock, shipped, runFolders, logFile } = createFixture(1);
     const attemptLogs = createLogs();
     attemptLogs.follow(attemptId('a1'), []);

@@ -1,4 +1,4 @@
-/** Tests that each trainer finds the checkpoint of another job from which its job continues. */
+/** Tests that a job can continue from a checkpoint of another job, with each trainer. */
 import { mkdirSync, readFileSync, symlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';

@@ -81,7 +81,7 @@ it('ends the run with a start error when the command is missing, and creates no 
   expect(() => statSync(job.logFile)).toThrow('ENOENT');
 });
 
-it('returns the end of the output of a stopped run', async () => {
+it('returns the last output lines of a stopped run', async () => {
   const firstLine = Promise.withResolvers<string>();
   const job = scriptJob(tempFolder(), `console.log('ready'); setInterval(() => {}, 1000)`);
   const run = startGuardInProcess(job).attend({ onLine: firstLine.resolve });

@@ -11,7 +11,7 @@ import { offerOf, rigOf, tempFolder } from '../builders.ts';
 const nodes = { count: 3, address: 'node-1', port: 21_234 };
 
 describe('nodesIn', () => {
-  test('reads the nodes that the batch script exports', () => {
+  test("reads the nodes that a pool's batch script exports", () => {
     const env = { TRAINYARD_NODES: '3', MASTER_ADDR: 'node-1', MASTER_PORT: '21234' };
     expect(nodesIn(env)).toEqual(nodes);
   });

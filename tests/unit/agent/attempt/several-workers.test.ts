@@ -63,7 +63,7 @@ describe('trainers on several workers', () => {
     );
   });
 
-  it("passes the rendezvous to the owner's command in variables that override the worker's", () => {
+  it("passes the rendezvous to the owner's command in variables that override those of the worker", () => {
     const env = { PATH: '/bin', MASTER_ADDR: 'elsewhere', RANK: '9' };
     const job = prepareAccepted(
       { steps: 1 },

@@ -80,14 +80,17 @@ describe('actions by signal', () => {
     await end();
   });
 
-  it.runIf(process.platform === 'linux')('sends no signal to a trainer that does not handle it', async () => {
-    const { ask, trainer, end } = await openTrainer(stay);
-    expect(await ask('save')).toBe(
-      'Did not ask the trainer of job j1 to save: it does not listen to SIGUSR2 now, and would be ended by it',
-    );
-    expect(await isAlive(trainer)).toBe(true);
-    await end();
-  });
+  it.runIf(process.platform === 'linux')(
+    'does not send a signal that the trainer does not handle',
+    async () => {
+      const { ask, trainer, end } = await openTrainer(stay);
+      expect(await ask('save')).toBe(
+        'Did not ask the trainer of job j1 to save: it does not listen to SIGUSR2 now, and would be ended by it',
+      );
+      expect(await isAlive(trainer)).toBe(true);
+      await end();
+    },
+  );
 
   it("sends no signal to a later process with the trainer's pid", async () => {
     const { ask, run, trainer, end } = await openTrainer(handlesSignal);
@@ -183,7 +186,7 @@ describe('actions for SimpleTuner', () => {
     await end();
   });
 
-  it('reports that an older worker started SimpleTuner without its request file', async () => {
+  it('reports that SimpleTuner has no request file because an older worker started it', async () => {
     const { ask, end } = await open();
     expect(await ask('save')).toBe(
       "Can't ask the trainer of job j1 to save: an older version of this worker started it",
@@ -305,7 +308,7 @@ describe('impossible actions', () => {
     await end();
   });
 
-  it('reports that the trainer does not run when the attempt has no run', async () => {
+  it('reports that the trainer does not run when the run folder of the attempt is empty', async () => {
     const logLines: string[] = [];
     const run = createRunCommand({ environment: {} });
     const folder = tempFolder();
@@ -322,7 +325,7 @@ describe('impossible actions', () => {
 });
 
 describe('actions that the orchestrator requests', () => {
-  it('are forwarded only to the running attempt', async () => {
+  it('forwards a requested action only to the running attempt', async () => {
     const requests: string[] = [];
     const ask = async ({ jobId: job, attemptId: attempt }: typeof origin, what: string) => {
       requests.push(`${job} ${attempt} ${what}`);

@@ -15,7 +15,7 @@ import {
 import { parseConfigText, type TrainerName } from '../../../../trainers/index.ts';
 import { offerOf, rigOf, tempFolder, writeFile } from '../builders.ts';
 
-/** A checkout with a virtual environment beside its code. */
+/** Creates a checkout with a virtual environment beside its code. */
 function checkout(): { readonly folder: string; readonly python: string } {
   const folder = tempFolder();
   mkdirSync(join(folder, 'venv/bin'), { recursive: true });
@@ -420,7 +420,7 @@ describe('samples in event files', () => {
     ["kohya's scripts", false, kohya],
     ['ai-toolkit', false, aiToolkit],
     ['the self-test', false, { trainer: 'selftest' }],
-  ])('expects that %s also writes its samples as files: %s', (_trainer, expected, config) => {
+  ])('decides whether %s also writes its samples as files: %s', (_trainer, expected, config) => {
     expect(expectsSampleFiles({ config })).toBe(expected);
   });
 

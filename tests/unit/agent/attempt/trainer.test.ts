@@ -198,7 +198,7 @@ describe('output folder of a config', () => {
   };
 
   it.each(['output_dir', '--output_dir', '--output-dir', 'output_d'])(
-    "replaces a relative output folder with the job's: %s",
+    'replaces a relative output folder at the key %s with the output folder of the job',
     key => {
       const { config, outputDir } = configFor({ [key]: 'output/models', a: 1 }, { trainers: [simpletuner] });
       expect(config).toEqual({ a: 1, output_dir: outputDir });

@@ -5,7 +5,7 @@ import type { CommandResult, RunCommand } from '../../../../agent/process/run-co
 const now = 1_800_000_000_000;
 const exited = (stdout: string, code = 0): CommandResult => ({ kind: 'exited', code, stdout, stderr: '' });
 
-/** Reads the last input on this platform. `answer` returns the result of each command. */
+/** Returns the time of the last keyboard or mouse input on this platform. `answer` returns the result of each command. */
 const readLastInput = (platform: string, answer: (argv: readonly string[]) => CommandResult) => {
   const run: RunCommand = async (command, args) => answer([command, ...args]);
   return openLastInput({ run, platform, wall: () => now })?.();
@@ -26,7 +26,7 @@ const session = (overrides: Record<string, string>): string =>
     .map(([name, value]) => `${name}=${value}`)
     .join('\n');
 
-/** Reads the last input on Linux with these sessions. `loginctl` first lists them, and then prints their properties. */
+/** Returns this time on Linux with these sessions. `loginctl` first lists the sessions, and then prints their properties. */
 const readOnLinux = (...sessions: readonly string[]) =>
   readLastInput('linux', argv =>
     argv[1] === 'list-sessions'
@@ -44,11 +44,11 @@ it.each<[string, Record<string, string>, number | null]>([
   ['a session that has been logged out', { State: 'closing', IdleHint: 'no' }, null],
   ['a session without input devices', { Type: 'unspecified', IdleHint: 'no' }, null],
   ['a session that was never idle', { Type: 'tty', IdleSinceHint: '0' }, null],
-])('reads the last input of %s from logind', async (_title, overrides, expected) => {
+])('reads the time of the last input of %s from logind', async (_title, overrides, expected) => {
   expect(await readOnLinux(session(overrides))).toBe(expected);
 });
 
-it('returns the newest input of several sessions', async () => {
+it('returns the time of the newest input of several sessions', async () => {
   const older = session({ IdleSinceHint: `${(now - 9_000_000) * 1_000}` });
   expect(await readOnLinux(older, session({}), session({ Remote: 'yes', IdleHint: 'no' }))).toBe(
     now - 1_000_000,
@@ -59,11 +59,11 @@ it.each<[string, CommandResult]>([
   ['there is no logind', { kind: 'missing' }],
   ['logind fails', exited('', 1)],
   ['nobody is logged in', exited('')],
-])('reads no last input when %s', async (_title, result) => {
+])('returns null as the time of the last input when %s', async (_title, result) => {
   expect(await readLastInput('linux', () => result)).toBeNull();
 });
 
-it('computes the last input from the idle time of macOS', async () => {
+it('computes the time of the last input from the idle time of macOS', async () => {
   const output = '    | |   "HIDIdleTime" = 61000000000\n';
   expect(await readLastInput('darwin', () => exited(output))).toBe(now - 61_000);
   expect(await readLastInput('darwin', () => exited('nothing'))).toBeNull();

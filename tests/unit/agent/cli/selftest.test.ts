@@ -38,7 +38,7 @@ describe('self-test', () => {
   it.each<[string, string | null, number]>([
     ['without a config', null, 10_000],
     ['with a time in its config', '{"seconds":2.5}', 2_500],
-    ['with the minimum time', '{"seconds":0.01}', 100],
+    ['with a time shorter than one step', '{"seconds":0.01}', 100],
     ['with a time that is not a number', '{"seconds":"5"}', 10_000],
     ['with a negative time', '{"seconds":-1}', 10_000],
     ['with a time above the maximum', '{"seconds":1e9}', 10_000],

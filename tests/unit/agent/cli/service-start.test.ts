@@ -14,7 +14,7 @@ import { temporaryFolder } from '../../../support/processes.ts';
 
 describe('servicePath', () => {
   it.each([
-    ['like that of the caller', { PATH: '/usr/bin:/bin' }, '/usr/bin:/bin'],
+    ['unchanged from the caller', { PATH: '/usr/bin:/bin' }, '/usr/bin:/bin'],
     [
       'with the active venv first',
       { PATH: '/usr/bin', VIRTUAL_ENV: '/opt/st/.venv' },
@@ -51,7 +51,7 @@ describe('serviceFolder', () => {
     ['its own folder if no worker has joined in the other folder', ['instance'], ['instance'], false, 'own'],
     ['the joined folder after a start without a token', ['instance'], ['token'], false, 'earlier'],
     ['the folder of a worker with its own token', [], ['instance'], true, 'earlier'],
-    ['its own folder with a given token, if it is in use', ['instance'], ['token'], true, 'own'],
+    ['its own folder with a given token, if this folder is in use', ['instance'], ['token'], true, 'own'],
   ])('returns %s', (_title, ownFiles, earlierFiles, hasGivenToken, expected) => {
     const folders = { own: folderWith(...ownFiles), earlier: folderWith(...earlierFiles) };
     expect(serviceFolder(folders.own, folders.earlier, hasGivenToken)).toBe(folders[expected]);

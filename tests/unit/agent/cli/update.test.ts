@@ -156,13 +156,13 @@ describe('failed updates', () => {
 });
 
 describe('ownProgram', () => {
-  const real = (path: string): string => {
+  const resolveLinks = (path: string): string => {
     if (path === '/bin/trainyard-worker') return '/opt/trainyard-worker.mjs';
     if (path === 'worker') throw new Error('ENOENT');
     return path;
   };
   test('finds the standalone executable', () => {
-    expect(ownProgram(['/opt/tw'], real)).toEqual({ name, path: '/opt/tw', runner: [] });
+    expect(ownProgram(['/opt/tw'], resolveLinks)).toEqual({ name, path: '/opt/tw', runner: [] });
   });
   test('finds the script that Node runs, also through a link', () => {
     const program = {
@@ -170,11 +170,11 @@ describe('ownProgram', () => {
       path: '/opt/trainyard-worker.mjs',
       runner: ['/usr/bin/node'],
     };
-    expect(ownProgram(['/usr/bin/node', '/opt/trainyard-worker.mjs'], real)).toEqual(program);
-    expect(ownProgram(['/usr/bin/node', '--flag', '/bin/trainyard-worker'], real)).toEqual(program);
+    expect(ownProgram(['/usr/bin/node', '/opt/trainyard-worker.mjs'], resolveLinks)).toEqual(program);
+    expect(ownProgram(['/usr/bin/node', '--flag', '/bin/trainyard-worker'], resolveLinks)).toEqual(program);
   });
   test('finds no program in a checkout', () => {
-    expect(ownProgram(['/usr/bin/node', '/src/agent/main.ts'], real)).toBeNull();
-    expect(() => ownProgram(['/usr/bin/node', '/src/main/cli.ts', 'worker'], real)).toThrow('ENOENT');
+    expect(ownProgram(['/usr/bin/node', '/src/agent/main.ts'], resolveLinks)).toBeNull();
+    expect(() => ownProgram(['/usr/bin/node', '/src/main/cli.ts', 'worker'], resolveLinks)).toThrow('ENOENT');
   });
 });

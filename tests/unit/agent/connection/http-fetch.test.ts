@@ -130,7 +130,7 @@ function createStreamBody(content: string, pieceBytes = 4) {
 }
 
 test.each(['', 'x', 'many pieces of it', 'y'.repeat(3_000_000)])(
-  'sends a streamed body completely, with its length',
+  'sends a streamed body completely, with its length (case %#)',
   async content => {
     const { body } = createStreamBody(content, 65_536);
     const answer = await openNetwork(usualTrust)(await startEchoServer(), { method: 'PUT', body });
@@ -139,7 +139,7 @@ test.each(['', 'x', 'many pieces of it', 'y'.repeat(3_000_000)])(
   },
 );
 
-test('reads no streamed body that the server refuses by its head, and reconnects', async () => {
+test('does not read a streamed body when the server refuses the head of the request, and reconnects', async () => {
   const server = createServer((_request, response) => void response.end('welcome'));
   server.on('checkContinue', (_request, response) => {
     response.writeHead(413).end('too much');

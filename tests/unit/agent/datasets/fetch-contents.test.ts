@@ -1,4 +1,4 @@
-/** Tests that a rig downloads the files of a dataset although connections break, and downloads no part twice. */
+/** Tests that a rig downloads a whole dataset when connections break, and downloads no part twice. */
 import { createHash } from 'node:crypto';
 import { describe, expect, test } from 'vitest';
 import {

@@ -149,7 +149,7 @@ describe('missingFromStart', () => {
     [null, { HIP_VISIBLE_DEVICES: '0,1' }, 'some'],
     [null, { CUDA_VISIBLE_DEVICES: '' }, 'none'],
     [[0], { HIP_VISIBLE_DEVICES: '-1' }, 'none'],
-  ])('finds that --gpus %j and the environment %j choose %s GPUs', (indices, environment, choice) => {
+  ])('returns for --gpus %j and the environment %j the choice "%s"', (indices, environment, choice) => {
     expect(choiceOf(indices, environment)).toBe(choice);
   });
 });

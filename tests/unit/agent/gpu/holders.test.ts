@@ -161,8 +161,8 @@ describe('processes on GPUs', () => {
     { index: 2, name: 'B', uuid: 'GPU-two' },
     { index: 3, name: 'C' },
   ]);
-  const probe = (outputs: Outputs, ofReport: GpuReport = report, calls: string[] = []) =>
-    probeProcesses({ run: machine(outputs, calls), report: ofReport });
+  const probe = (outputs: Outputs, gpuReport: GpuReport = report, calls: string[] = []) =>
+    probeProcesses({ run: machine(outputs, calls), report: gpuReport });
 
   test('lists NVIDIA processes on the chosen GPUs once each', async () => {
     const calls: string[] = [];

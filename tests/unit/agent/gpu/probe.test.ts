@@ -113,7 +113,7 @@ describe('probe of NVIDIA GPUs', () => {
     ['1, [Unknown Error], 81920, 535.129.03, GPU-2'],
     ['1, NVIDIA A100-SXM4-80GB, [Unknown Error], 535.129.03, GPU-2'],
     ['1, half a row'],
-  ])('skips the failed GPU of %s', async row => {
+  ])('skips the failed GPU in the row "%s"', async row => {
     const report = await probeNvidia(`${A100}${row}\n`);
     expect(report).toMatchObject({ count: 1, accelerator: 'cuda', problem: { code: 'gpu_lost' } });
     expect(report.problem?.message).toContain('GPU 1 ');

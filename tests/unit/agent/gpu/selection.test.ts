@@ -67,7 +67,7 @@ describe('CUDA_VISIBLE_DEVICES', () => {
     expect(trainerGpuEnvironment(report)).toEqual({});
   });
 
-  it('prefers HIP_VISIBLE_DEVICES on AMD', async () => {
+  it('prefers HIP_VISIBLE_DEVICES over CUDA_VISIBLE_DEVICES on AMD', async () => {
     const two = JSON.stringify({ card0: { 'Card Series': 'A' }, card1: { 'Card Series': 'B' } });
     const names = async (environment: Environment) => (await probe({ 'rocm-smi': two }, environment)).name;
     expect(await names({ CUDA_VISIBLE_DEVICES: '1' })).toBe('B');
@@ -121,7 +121,7 @@ describe('--gpus', () => {
     });
   });
 
-  it("names the driver's problem when it leaves no usable GPU", async () => {
+  it('names the problem of the driver when this problem leaves no usable GPU', async () => {
     const selection = selectGpus(await probeNvidia('No devices were found'), [0]);
     expect(selection).toMatchObject({
       ok: false,

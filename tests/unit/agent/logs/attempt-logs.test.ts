@@ -119,7 +119,7 @@ describe('log of an attempt', () => {
     [true, []],
     [false, ['a1']],
   ])(
-    'keeps the run folder until the promise of keepFor() resolves to true (%s)',
+    'removes the run folder only if the promise of keepFor() resolves to true (%s)',
     async (isDone, expected) => {
       const { start, leaveRun, store, runFolders, advanceUntil, clock } = createFixture();
       const reader = Promise.withResolvers<boolean>();
@@ -234,7 +234,7 @@ it('keeps only the five newest logs that wait for an upload', async () => {
   for (let n = 1; n <= 8; n += 1) {
     leaveRun(`a${n}`);
     logs.acknowledge(attemptId(`a${n}`));
-    // The mark of attempt 1 is the oldest.
+    // The mark settled.json of attempt 1 is the oldest.
     const markedAt = new Date(Date.now() - (9 - n) * 60_000);
     utimesSync(join(state.runOf(attemptId(`a${n}`)).path, 'settled.json'), markedAt, markedAt);
   }

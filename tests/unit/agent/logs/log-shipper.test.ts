@@ -135,7 +135,7 @@ describe('log upload', () => {
 });
 
 describe('lost output', () => {
-  it('marks how much output the rig removed before its upload', async () => {
+  it('marks how much output the rig removed before the upload', async () => {
     const fixture = createShipperFixture();
     fixture.start();
     await printLines(fixture, 1);

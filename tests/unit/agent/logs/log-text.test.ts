@@ -36,9 +36,9 @@ describe('folding of output', () => {
     ['no unfinished line', 'a\nb', 'a\n', 2],
     ['CRLF as one line end', 'a\r\nb\r\r\n', 'a\nb\n', 7],
     ['only the newest bar, before the next line', '\r1%\r2%\r3%\rdone\n', '3%\rdone\n', 15],
-    ['no bars alone', 'a\n1%\r2%\r', 'a\n', 2],
+    ['no bars before a line follows', 'a\n1%\r2%\r', 'a\n', 2],
     ['the last state of an erased bar', '9%\r   \rline\n', '9%\rline\n', 12],
-    ['no carriage returns alone', '\r\r\rline\n', 'line\n', 8],
+    ['no carriage returns without a bar', '\r\r\rline\n', 'line\n', 8],
   ])('sends %s', (_title, output, text, to) => {
     expect(convert(output, 'lines')).toMatchObject({ text, to });
   });
@@ -115,7 +115,7 @@ describe('chunks', () => {
   );
 
   it.each([secret, 'AKIAIOSFODNN7EXAMPLE', `sk-${'aB3'.repeat(12)}`])(
-    'sends no part of the secret %s when a chunk ends inside',
+    'sends no part of the secret %s when a chunk ends within the secret',
     words => {
       for (let at = 0; at < words.length; at += 1) {
         const text = createText();

@@ -284,7 +284,7 @@ describe('figures from files', () => {
     ]);
   });
 
-  test("sends only file figures after the server's last step after a restart of the agent", () => {
+  test('sends only file figures of steps after the last step on the server when the agent has restarted', () => {
     const book = bookOf(true, 10_000);
     const all = [1, 2, 3, 4].map(step => filePoints(step, { loss: step }));
     book.record({ live: all.slice(0, 3), late: [] });

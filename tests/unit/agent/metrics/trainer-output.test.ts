@@ -1,4 +1,4 @@
-/** Tests the progress and curves that the agent reads from recorded output of popular trainers (see trainer-output/). */
+/** Tests the progress and curves that the agent reads from sample output of popular trainers (see trainer-output/README.md). */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import fc from 'fast-check';
@@ -7,7 +7,7 @@ import { createPointBook } from '../../../../agent/metrics/point-book.ts';
 import { wireProgress } from '../../../../agent/attempt/sent-progress.ts';
 import { readAll } from '../../../support/trainer-output.ts';
 
-/** Reads a recording. The recordings contain each `\r` as the two characters backslash and r at the end of a line. */
+/** Reads a sample. The samples contain each `\r` as the two characters backslash and r at the end of a line. */
 const outputOf = (trainer: string): string =>
   readFileSync(join(import.meta.dirname, 'trainer-output', `${trainer}.txt`), 'utf8').replaceAll(
     '\\r\n',

@@ -43,10 +43,13 @@ describe('this machine', () => {
     expect(await processes.groupLives(2 ** 22 + 1)).toBe(false);
   });
 
-  it.each([0, 1, -1])('never signals group %i, which means its own or all processes', async pid => {
-    await processes.signalGroup(pid, 'SIGTERM');
-    expect(await processes.groupLives(pid)).toBe(false);
-  });
+  it.each([0, 1, -1])(
+    'never signals group %i, which would reach the agent itself or all processes',
+    async pid => {
+      await processes.signalGroup(pid, 'SIGTERM');
+      expect(await processes.groupLives(pid)).toBe(false);
+    },
+  );
 });
 
 describe('Linux', () => {
@@ -71,19 +74,22 @@ describe('Linux', () => {
   });
 
   it.each([
-    ['handles it', 'SigBlk:\t0000000000000000\nSigCgt:\t0000000000000200\n', 'gone'],
-    ['blocks it and waits for it', 'SigBlk:\t0000000000000200\nSigCgt:\t0000000000000000\n', 'gone'],
+    ['handles the signal', 'SigBlk:\t0000000000000000\nSigCgt:\t0000000000000200\n', 'gone'],
+    ['blocks the signal and waits for it', 'SigBlk:\t0000000000000200\nSigCgt:\t0000000000000000\n', 'gone'],
     ['handles other signals', 'SigBlk:\t0000000000000000\nSigCgt:\tfffffffffffffdff\n', 'unheard'],
     ['reports no signals', '', 'unheard'],
-  ])('sends a signal only to a process that %s', async (_title, status, answer) => {
-    // The pid is above Linux's maximum, so no process can have it.
-    const pid = 2 ** 22 + 1;
-    const { processes, proc } = machineWith({ [pid]: stat(pid, 'S', pid, pid, 7) });
-    writeFileSync(join(proc, String(pid), 'status'), `Name:\tx\n${status}`);
-    expect(await processes.signal({ pid, start: 'boot-1/7' }, 'SIGUSR1')).toBe(answer);
-    expect(await processes.signal({ pid, start: 'boot-1/8' }, 'SIGUSR1')).toBe('gone');
-    expect(await processes.signal({ pid: pid + 1, start: 'boot-1/7' }, 'SIGUSR1')).toBe('gone');
-  });
+  ])(
+    'sends a signal only if the process listens to the signal: a process that %s',
+    async (_title, status, answer) => {
+      // The pid is above Linux's maximum, so no process can have it. A signal that is sent has the answer 'gone'.
+      const pid = 2 ** 22 + 1;
+      const { processes, proc } = machineWith({ [pid]: stat(pid, 'S', pid, pid, 7) });
+      writeFileSync(join(proc, String(pid), 'status'), `Name:\tx\n${status}`);
+      expect(await processes.signal({ pid, start: 'boot-1/7' }, 'SIGUSR1')).toBe(answer);
+      expect(await processes.signal({ pid, start: 'boot-1/8' }, 'SIGUSR1')).toBe('gone');
+      expect(await processes.signal({ pid: pid + 1, start: 'boot-1/7' }, 'SIGUSR1')).toBe('gone');
+    },
+  );
 
   it('treats zombies as ended', async () => {
     const processes = processesOf({ 900: stat(900, 'Z', 900, 900, 1), 901: stat(901, 'X', 901, 901, 1) });
@@ -95,7 +101,7 @@ describe('Linux', () => {
     ['whose leader runs', { 900: stat(900, 'S', 900, 900, 7) }, true],
     ['whose leader is a later process', { 900: stat(900, 'S', 900, 900, 8) }, false],
     ['whose leader is gone, with a remaining child', { 901: stat(901, 'S', 900, 900, 9) }, true],
-    ['whose group id a foreign group has now', { 901: stat(901, 'S', 900, 1, 9) }, false],
+    ['whose id now belongs to a foreign group', { 901: stat(901, 'S', 900, 1, 9) }, false],
     ['with zombies only', { 900: stat(900, 'Z', 900, 900, 7) }, false],
     ['without processes', {}, false],
   ])('detects whether the agent still owns a group %s', async (_title, stats, isOwned) => {

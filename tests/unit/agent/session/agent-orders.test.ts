@@ -33,7 +33,7 @@ async function expectStop(run: ControlledRun): Promise<void> {
   run.end(null, 'SIGTERM');
 }
 
-/** Expects that the agent accepts another job. Then the agent has finished its first job. */
+/** Expects that the agent accepts another job, which shows that it has finished its first job. */
 async function expectNextJob({ orchestrator, started }: AgentWithJob): Promise<void> {
   orchestrator.push(offerOf('j9', 'z1'));
   await advanceTimeUntil(started(2));

@@ -28,7 +28,7 @@ const earlierReport = {
   body: { status: 'completed', exit_code: 0, progress: { step: 100 } },
 } as const;
 
-/** Starts an agent that finds this report. */
+/** Starts an agent that finds `earlierReport`. */
 function startWithReport(
   orchestrator: ScriptedOrchestrator,
   overrides: Partial<AgentDeps> = {},

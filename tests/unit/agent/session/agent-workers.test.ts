@@ -1,4 +1,7 @@
-/** Tests how one agent takes part in an attempt on several workers. The rendezvous contains the address of rank 0. */
+/**
+ * Tests how one agent takes part in an attempt on several workers. Each worker has a rank. The rendezvous tells all workers the
+ * address of the worker of rank 0.
+ */
 import { readdirSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import { nextHeartbeat, useFakeTimers, advanceTime, advanceTimeUntil, startAgent } from '../agent-fixture.ts';

@@ -1,4 +1,4 @@
-/** Tests how the job slot of one worker takes part in an attempt on several workers. */
+/** Tests how the job slot of one worker takes part in an attempt on several workers. The first worker has rank 0. */
 import { describe, expect, it } from 'vitest';
 import type { SlotDeps } from '../../../../agent/session/job-slot.ts';
 import type { StatusReportBody } from '../../../../protocol/worker-api.ts';
@@ -71,27 +71,30 @@ describe('start of an attempt on several workers', () => {
     expect(fixture.logLines).toEqual(['Job j1 is ready on this machine (2 of 3), and waits for the others']);
   });
 
-  it.each([0, 2])('starts rank %d with the variables and options of the rendezvous', async rank => {
-    const fixture = await startRunning(rank);
-    const [job] = fixture.jobs;
-    expect(job?.argv).toEqual([
-      'train',
-      `--machine_rank=${rank}`,
-      '--main_process_ip=rig-0.example.org',
-      '--main_process_port=29501',
-    ]);
-    expect(job?.env).toMatchObject({
-      MASTER_ADDR: 'rig-0.example.org',
-      MASTER_PORT: '29501',
-      NNODES: '3',
-      NODE_RANK: String(rank),
-      RANK: String(2 * rank),
-      WORLD_SIZE: '6',
-      TRAINYARD_PROCESSES_PER_NODE: '2',
-    });
-    expect(fixture.origins).toMatchObject([{ attemptId: 'a1', rank }]);
-    expect(newest(fixture.progressReports)).toMatchObject({ status: 'running' });
-  });
+  it.each([0, 2])(
+    'starts the trainer of rank %d with the variables and options of the rendezvous',
+    async rank => {
+      const fixture = await startRunning(rank);
+      const [job] = fixture.jobs;
+      expect(job?.argv).toEqual([
+        'train',
+        `--machine_rank=${rank}`,
+        '--main_process_ip=rig-0.example.org',
+        '--main_process_port=29501',
+      ]);
+      expect(job?.env).toMatchObject({
+        MASTER_ADDR: 'rig-0.example.org',
+        MASTER_PORT: '29501',
+        NNODES: '3',
+        NODE_RANK: String(rank),
+        RANK: String(2 * rank),
+        WORLD_SIZE: '6',
+        TRAINYARD_PROCESSES_PER_NODE: '2',
+      });
+      expect(fixture.origins).toMatchObject([{ attemptId: 'a1', rank }]);
+      expect(newest(fixture.progressReports)).toMatchObject({ status: 'running' });
+    },
+  );
 
   it('starts the trainer after the response to the ready report when the rendezvous arrives earlier', async () => {
     const fixture = await startOffered(1);

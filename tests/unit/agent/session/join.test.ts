@@ -58,7 +58,7 @@ it.each<[string, CallFailure]>([
   expect(new Set(calls.map(call => JSON.stringify(call))).size).toBe(1);
 });
 
-it('pauses longer between tries of a join up to a maximum', async () => {
+it('increases the pause between tries of a join, up to a maximum', async () => {
   const { calls, join } = startJoining(failed(unreachable()));
   const abort = new AbortController();
   const joined = join('tj_1', hash, abort.signal);

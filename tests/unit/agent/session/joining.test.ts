@@ -248,7 +248,7 @@ describe('replaced join tokens', () => {
     expect(isAccepted(server, machine)).toBe(true);
   });
 
-  it('joins with a join token that replaces another join token during its join', async () => {
+  it('joins with a new join token that arrives during the join with an earlier join token', async () => {
     const server = createServer();
     let answer = (): void => {};
     const slow: Join = async (...call) => {
@@ -292,7 +292,7 @@ describe('replaced join tokens', () => {
     expect(answers.map(({ kind }) => kind).toSorted()).toEqual(['ready', 'rejected']);
   });
 
-  it('uses a worker token that replaces a join token during its join', async () => {
+  it('uses a worker token that arrives during the join with a join token', async () => {
     const server = createServer();
     let answer = (): void => {};
     const slow: Join = async (...call) => {

@@ -67,7 +67,7 @@ describe('a checkpoint file', () => {
     );
   });
 
-  test('names the path of a checkpoint that is truncated, not a checkpoint, a folder or missing', async () => {
+  test('returns the reason when a checkpoint is truncated, not a checkpoint, a folder or missing', async () => {
     const folder = await makeFolder();
     const path = await writeCheckpoint(folder, makeCheckpoint());
     await truncate(path, 120);

@@ -87,7 +87,7 @@ test.for([null, [], 'text', 7])('rejects %j as a config', value => {
   expect(reasonOf(parseTrainingConfig(value))).toContain('expected an object');
 });
 
-test('names the path of a config that is missing, a folder, not JSON or incomplete', async () => {
+test('returns the reason when a config is missing, a folder, not JSON or incomplete', async () => {
   const folder = await makeFolder();
   const path = join(folder, 'config.json');
   expect(reasonOf(await readTrainingConfig(path))).toMatch(/cannot read the config: ENOENT.*config\.json/);

@@ -83,7 +83,7 @@ test('moves the parameters against the mean gradient with momentum, and clears t
   expect([...velocity]).toEqual([1.5, 0, 0, 0]);
 });
 
-test('initialises weights with random values of both signs that depend on the seed', () => {
+test('initializes weights with random values of both signs that depend on the seed', () => {
   const weights = createNetwork(shape, createRandom(3, 0)).parameters.subarray(0, 30);
   const otherSeed = createNetwork(shape, createRandom(4, 0)).parameters.subarray(0, 30);
   expect(weights).not.toEqual(otherSeed);

@@ -61,7 +61,7 @@ describe('training', () => {
     expect(reports.every(report => Number.isFinite(report.loss))).toBe(true);
   });
 
-  test('lowers the loss and recognises unseen images', async () => {
+  test('lowers the loss and recognizes unseen images', async () => {
     const { outcome, reports } = await trainOn(makeConfig({ epochs: 30, hidden: 6 }));
     expect(reports[0]!.loss).toBeGreaterThan(2);
     expect(reports.at(-1)!.loss).toBeLessThan(0.5);

@@ -46,7 +46,7 @@ const invalidAt = (checked: number, seq: number, problem: string) => ({
 });
 
 describe('verifying an intact trail', () => {
-  // The trail is read in pages of 2,000 rows. These counts are around the ends of the first two pages.
+  // The trail is read in pages of 2,000 rows. These counts are at and around the ends of pages.
   test.each([0, 1, 2, 1_999, 2_000, 2_001, 4_000])('accepts a trail of %d rows', async count => {
     expect(await verify(makeRows(count))).toEqual({
       valid: true,
@@ -96,7 +96,7 @@ describe('verifying a changed trail', () => {
     },
   );
 
-  test('has a change case for every column of an audit row', () => {
+  test('covers every column of an audit row with a test case', () => {
     expect(new Set([...Object.keys(columns), 'seq'])).toEqual(new Set(Object.keys(makeRow())));
   });
 
@@ -222,6 +222,7 @@ describe('listing the trail', () => {
   });
 });
 
+// A witness keeps the numbers and hashes of audit rows outside the data folder.
 describe('comparing the trail with a witness', () => {
   const rows = makeRows(6);
   const marks = rows.map(({ seq, hash }) => ({ seq, hash }));
@@ -244,7 +245,7 @@ describe('comparing the trail with a witness', () => {
     expect(forged).toMatchObject({ checked: 0, first_bad: { seq: 2, code: 'head_rolled_back' } });
   });
 
-  test('skips rows of the witness that retention removed, except the newest, which must match the anchor', () => {
+  test('skips witness rows that retention removed, but the newest of them must match the anchor', () => {
     const anchor = { seq: 3, hash: rows[2]?.hash ?? '', at: 3_000, seal: '' };
     const trail = { ...trailOf(rows.slice(3)), anchor: () => anchor };
     expect(bookOf(trail, testSeal).compare(marks)).toEqual({ checked: 4, removed: 2, first_bad: null });

@@ -184,7 +184,7 @@ describe('head of the trail', () => {
     });
   });
 
-  test('reports an unreadable head as invalid, and logs a warning when the head cannot be written', async () => {
+  test('reports an invalid trail when the head cannot be read, and logs a warning when the head cannot be written', async () => {
     const file = openFile();
     file.fails = true;
     expect((await startKeeper(openTrail(5), file).verify()).valid).toBe(false);
@@ -198,7 +198,7 @@ describe('head of the trail', () => {
     expect(await verify()).toMatchObject({ valid: true, checked: 6, head: { seq: 5 } });
   });
 
-  test('moves the head to the current trail when the replaced trail is accepted', async () => {
+  test('moves the head to the newest row of the trail when the trail is accepted', async () => {
     const [trail, file] = [openTrail(5), openFile()];
     startKeeper(trail, file).keeper.stop();
     trail.cut(3);
@@ -210,7 +210,7 @@ describe('head of the trail', () => {
     expect(await verify()).toMatchObject({ valid: true, checked: 3 });
   });
 
-  test.each([2, 4, 5])('accepts the head when retention removed the rows up to %d of 5', async seq => {
+  test.each([2, 4, 5])('accepts the head when retention removed the rows up to row %d of 5', async seq => {
     const [trail, file] = [openTrail(5), openFile()];
     startKeeper(trail, file).keeper.stop();
     trail.grow(1);

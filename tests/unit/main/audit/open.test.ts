@@ -84,7 +84,7 @@ const newestRow = ({ store }: Fixture) => store.audit.row(store.audit.lastSeq())
 
 test('opens a new trail, and reopens it after a kill and after a stop, without a warning', async () => {
   const fixture = openFixture();
-  // The process was killed, so the trail did not write its head at the end.
+  // Not stopped, as after a kill: this trail writes no head at its end.
   await fixture.open();
   await fixture.appendRows(2);
   const audit = await fixture.open({ days: 30 });
@@ -296,7 +296,7 @@ test('counts and exports a large trail in pages', async () => {
   expect([...book.export({ ...noFilter, type: 'job.*' })]).toEqual([]);
 });
 
-/** A witness that keeps its marks in memory. */
+/** Creates a witness that keeps its marks in memory. A real witness keeps marks outside the data folder. */
 function createMemoryWitness(marks: { readonly seq: number; readonly hash: string }[]): Witness {
   return {
     name: '/var/log/witness',

@@ -13,7 +13,10 @@ const head: SealedMark = { seq: 90, hash: 'of-ninety', at: 1_000, seal: 'valid' 
 const keeper = { head: () => head, matchesTrail: () => false, isSealed: () => true };
 const detailsWithHead = JSON.stringify({ head: { seq: 90, hash: 'of-ninety' } });
 
-/** Creates a restore row whose seal covers `before`, the hash of the previous row. Null creates a first row. */
+/**
+ * Creates a restore row: the row that records that a backup replaced the database.
+ * Its seal covers `before`, the hash of the previous row. Null creates a first row.
+ */
 function makeRestoreRow(before: string | null, details: string): AuditRow {
   const row = makeRow({ seq: 7, type: 'audit.restored', details });
   return { ...row, hash: testSeal(before, row) };

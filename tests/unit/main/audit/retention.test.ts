@@ -69,7 +69,7 @@ describe('retention of audit rows', () => {
     await retention.stop();
   });
 
-  test('removes expired rows every six hours until it is stopped', async () => {
+  test('removes expired rows every six hours until retention is stopped', async () => {
     const fixture = openFixture();
     await fixture.write(29.9, 3);
     await fixture.write(0, 1);
@@ -158,7 +158,7 @@ describe('retention of audit rows', () => {
     expect(storedSeqs(fixture)).toEqual([1, 2, 3, 4, 5]);
   });
 
-  test('logs a failed removal of rows, and can be stopped during the removal', async () => {
+  test('logs an error when rows cannot be removed, and stops during the removal', async () => {
     const fixture = openFixture();
     await fixture.write(40, 2);
     await fixture.write(0, 1);
@@ -187,7 +187,7 @@ describe('retention of audit rows', () => {
     expect(storedSeqs(fixture)).toEqual([1, 2, 3]);
   });
 
-  test('can be stopped between two batches', async () => {
+  test('removes no further batch of rows after retention is stopped', async () => {
     const fixture = openFixture();
     await fixture.write(40, 1_500);
     await fixture.write(0, 1);

@@ -3,6 +3,8 @@ import { startWitness, type WitnessMark } from '../../../../main/audit/witness.t
 import { createVirtualClock } from '../../../support/virtual-clock.ts';
 import { makeRow } from './builders.ts';
 
+// A witness receives the number and hash of the newest audit row and keeps them outside the data folder.
+
 function openFixture(options: { readonly rows?: number; readonly respond?: () => Promise<void> } = {}) {
   const { rows: initialRows = 1, respond = async () => {} } = options;
   const clock = createVirtualClock();

@@ -146,7 +146,7 @@ describe('readConfigArgument', () => {
     expect(toml).toEqual({ config_name: 'b', config: { lr: 0.0001 } });
   });
 
-  /** Creates a project in SimpleTuner's layout: paths in a config start at the parent of the config's folder. */
+  /** Creates a project in SimpleTuner's layout: paths in a config are relative to the project folder, above `config/`. */
   function createProject(files: Readonly<Record<string, string>>): string {
     const root = temporaryFolder();
     for (const [name, text] of Object.entries(files)) {

@@ -16,7 +16,7 @@ describe('choose with one match', () => {
     ['its name', 'rig-1', 'w_aaaa1111'],
     ['its id', 'w_bbbb3333', 'w_bbbb3333'],
     ['the start of its id', 'w_bb', 'w_bbbb3333'],
-    ['its full id when two share a name', 'w_dddd5555', 'w_dddd5555'],
+    ['its full id when two workers share a name', 'w_dddd5555', 'w_dddd5555'],
   ])('finds a worker by %s', (_case, text, id) => {
     expect(chooseRig(text)).toMatchObject({ ok: true, value: { id } });
   });

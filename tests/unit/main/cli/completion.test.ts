@@ -1,4 +1,4 @@
-// Completion without an orchestrator. Integration tests cover completion of names from an orchestrator.
+// Tests completion without an orchestrator. Integration tests cover the completion of names that an orchestrator returns.
 import { describe, expect, test } from 'vitest';
 import { runTrainyard } from '../../../support/cli.ts';
 

@@ -97,11 +97,11 @@ describe('server identity options', () => {
   const fleet = 'https://fleet:8001';
 
   test.each<[string, object, object]>([
-    ['flags', {}, { url: fleet, pin: [pin] }],
-    ['the config file beside a URL', { url: fleet, pin }, {}],
-    ['the config file for any URL', { pin: [pin] }, { url: fleet }],
-    ['no option', {}, { url: fleet }],
-  ])('reads a pin from %s', (_case, config, flags) => {
+    ['a pin from the flags', {}, { url: fleet, pin: [pin] }],
+    ['a pin from a config file with a URL', { url: fleet, pin }, {}],
+    ['a pin from a config file without a URL', { pin: [pin] }, { url: fleet }],
+    ['an https URL without a pin', {}, { url: fleet }],
+  ])('accepts %s', (_case, config, flags) => {
     expect(findNetwork({ ...flags }, createMachine(config).env)).toMatchObject({ ok: true });
   });
 

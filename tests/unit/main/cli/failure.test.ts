@@ -11,7 +11,7 @@ function failureOfProblem(code: ProblemCode, requestId?: string) {
   return failureOf({ kind: 'problem', status, problem: withId }, url);
 }
 
-// The error that `fetch` throws, with the actual error as its cause.
+// Returns the failure for an error of `fetch`. Such an error has the actual error as its cause.
 const failureOfFetch = (code: string) =>
   failureOf(
     {

@@ -29,7 +29,7 @@ describe('local worker options of trainyard server', () => {
     ],
     ['the options of a disabled local worker', {}, { 'local-worker-gpus': '0' }, { ...defaults, gpus: '0' }],
     [
-      'each option from the flag before the config file',
+      'each option from the flag, or else from the config file',
       { 'local-worker': true, 'local-worker-gpus': '1' },
       { 'local-worker-gpus': '0', 'local-worker-trainer': 'node train.ts', 'local-worker-work-dir': '/big' },
       { enabled: true, gpus: '1', trainer: 'node train.ts', workDir: '/big' },
@@ -69,9 +69,9 @@ describe('local worker options of trainyard server', () => {
 describe('sources of fixed options', () => {
   const file = { host: '192.0.2.1', 'local-worker': true, 'local-worker-gpus': '0' };
   test.each<[string, Flags, object, (path: string) => unknown]>([
-    ['nothing', {}, {}, () => ({})],
+    ['no source for a default value', {}, {}, () => ({})],
     [
-      'a flag rather than the config file',
+      'the flag, or else the config file',
       { host: '0.0.0.0', 'local-worker': true, 'local-worker-trainer': 'x' },
       file,
       path => ({
@@ -88,7 +88,7 @@ describe('sources of fixed options', () => {
       { host: '192.0.2.1', 'local-worker': false },
       path => ({ host: `"host" in ${path}`, 'local-worker': `"local-worker" in ${path}` }),
     ],
-  ])('names the source of each option that is fixed by %s', (_case, flags, configFile, expected) => {
+  ])('names the source of each fixed option: %s', (_case, flags, configFile, expected) => {
     const { path, loaded } = loadFrom(flags, configFile);
     expect(loaded.ok && loaded.value.fixedBy).toEqual(expected(path));
   });

@@ -157,7 +157,7 @@ describe('staysAwake', () => {
     // On mains power, the battery level is ignored, because it can be outdated.
     [1, false, low, true],
   ])(
-    'decides for %d running jobs, isOnBattery %s and battery %j whether the computer stays awake: %s',
+    'given %d running jobs, isOnBattery=%s and battery=%j, returns %s',
     (jobs, isOnBattery, battery, isAwake) => expect(staysAwake(jobs, { isOnBattery, battery })).toBe(isAwake),
   );
 });

@@ -27,7 +27,7 @@ test('does not throw when the log file cannot be written', () => {
   expect(() => append('a line\n')).not.toThrow();
 });
 
-test('keeps the newest five crash dumps in all subfolders', () => {
+test('keeps the five newest crash dumps across all subfolders', () => {
   const folder = temporaryFolder();
   for (const name of ['completed', 'pending']) mkdirSync(join(folder, name));
   for (let n = 1; n <= 8; n++) {

@@ -230,7 +230,7 @@ describe('the gateway to a fleet', () => {
     expect(orchestrator.calls.at(-1)?.headers['last-event-id']).toBe('7');
   });
 
-  test('aborts the call when the fleet is unreachable, redirects, or is not selected', async () => {
+  test('aborts the call when the fleet is unreachable or redirects, or when no fleet is selected', async () => {
     const orchestrator = await startFakeOrchestrator();
     const { callGateway } = await startGateway(() => orchestrator.fleet);
     for (const path of ['/api/gone', '/api/away']) await expect(callGateway(path)).rejects.toThrow();
@@ -273,7 +273,7 @@ describe('the gateway to a fleet', () => {
     expect(orchestrator.calls).toEqual([]);
   });
 
-  test("answers only the app's window at its own address", async () => {
+  test("rejects calls without the bearer token of the app's window, and calls at another host name", async () => {
     const orchestrator = await startFakeOrchestrator();
     const { gateway, callGateway } = await startGateway(() => orchestrator.fleet);
     for (const authorization of ['', 'Bearer', 'Bearer x', `Bearer ${gateway.bearer}x`, gateway.bearer]) {

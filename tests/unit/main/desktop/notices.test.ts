@@ -228,6 +228,7 @@ describe('trayMenu and trayText', () => {
   });
 });
 
+// Here a notice is an event that the desktop app shows as a notification, not the notice of GLOSSARY.md.
 describe('notices', () => {
   const completedJob = { ...runningJob('j_1'), status: 'completed' as const, worker_name: 'rig-1' };
 
@@ -235,7 +236,7 @@ describe('notices', () => {
     ['job.completed', 'job_completed'],
     ['job.failed', 'job_failed'],
     ['job.recovering', 'worker_lost'],
-  ] as const)('creates a notice for %s unless it is switched off', (type, kind) => {
+  ] as const)('creates a notice for %s unless that kind of notice is switched off', (type, kind) => {
     expect(noticeOf(null, jobEvent(type, completedJob), allEvents)).toMatchObject({
       kind,
       name: 'config j_1',
@@ -248,7 +249,7 @@ describe('notices', () => {
     type => expect(noticeOf(null, jobEvent(type, completedJob), allEvents)).toBeNull(),
   );
 
-  test('creates no notice for a deleted job or a worker that disconnected', () => {
+  test('creates no notice for a deleted job, or for a worker that signed off before it disconnected', () => {
     expect(noticeOf(null, jobEvent('job.completed', null), allEvents)).toBeNull();
     const disconnected = workerView({ status: 'offline', status_reason: 'goodbye' });
     expect(noticeOf(null, jobEvent('job.recovering', completedJob, disconnected), allEvents)).toBeNull();

@@ -8,6 +8,8 @@ import { loadServerConfig } from '../../../../main/config.ts';
 import { createWitness } from '../../../../main/host/audit-marks.ts';
 import { openFolder } from '../../../support/fleet-bench.ts';
 
+// A witness is a file or a URL outside the data folder that receives marks of the audit trail.
+
 const mark = (seq: number) => ({ seq, hash: 'a'.repeat(64), at: '2026-01-01T12:00:00.000Z' });
 const { signal } = new AbortController();
 

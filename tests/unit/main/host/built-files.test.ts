@@ -25,6 +25,6 @@ test.each([
   ['a built program', 'dist/main/cli.js', built, 'dist/renderer/'],
   ['a program built in parts', 'dist/main/assets/compose.js', built, 'dist/renderer/'],
   ['a program without other files', 'bin/cli.js', [], null],
-])('finds the panel for %s', (_case, program, files, expected) => {
+])('returns the panel folder, or null when no panel was built, for %s', (_case, program, files, expected) => {
   expect(panelFor(program, files)).toBe(expected);
 });

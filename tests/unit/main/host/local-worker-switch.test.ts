@@ -1,4 +1,5 @@
 // Tests the switch that turns the local worker on and off. The local workers are fakes.
+// A worker that is turned off retires: it finishes its job before it stops.
 import { expect, test } from 'vitest';
 import { createLocalWorkerSwitch } from '../../../../main/host/local-worker-switch.ts';
 

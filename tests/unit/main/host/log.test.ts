@@ -47,7 +47,7 @@ describe('log fields that cannot be written as JSON', () => {
 });
 
 describe('a log output that is not read', () => {
-  it('drops lines while the output is behind, and writes their count before the next line', () => {
+  it('drops lines while the output cannot keep up, and writes their count before the next line', () => {
     for (const json of [true, false]) {
       const lines: string[] = [];
       let isBehind = false;
@@ -76,7 +76,7 @@ describe('a log output that is not read', () => {
 });
 
 describe('createLog.within', () => {
-  it('adds a context only to the lines that its own work logs', async () => {
+  it('adds a context only to the lines that are logged by the work within that context', async () => {
     const { log, read } = openLog();
     const finish = Promise.withResolvers<void>();
     const lines = ['one', 'two'].map(

@@ -70,6 +70,7 @@ test.each<[panelUrl: string, url: string, pin: string | null]>([
   ['https://yard.lan', 'https://yard.lan', null],
   ['https://proxy.example:8001', 'https://proxy.example:8001', null],
   ['http://yard.lan:8001', 'http://yard.lan:8001', null],
+  // An invalid URL is returned unchanged.
   ['URL', 'URL', null],
 ])('returns, for a panel opened at %s, the join address %s', (panelUrl, url, expectedPin) => {
   expect(addressFor(panelUrl)).toEqual({ url, pin: expectedPin });

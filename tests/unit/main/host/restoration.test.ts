@@ -2,6 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { createRestoration } from '../../../../main/host/restoration.ts';
 import { accept, refuse } from '../../../../protocol/problem.ts';
 
+// The step `sign` appends an audit row about the restore to the backup copy.
 type Step = 'prepare' | 'suspend' | 'save' | 'close' | 'sign' | 'replaceDatabase' | 'reopen';
 
 const by = { type: 'admin', id: 'ada', address: null } as const;

@@ -1,4 +1,4 @@
-/** Tests the reading of earlier losses: once for each visible attempt, and for few jobs at a time. */
+/** Tests that the losses from before the panel opened are read once per visible attempt, and for few jobs at a time. */
 import { beforeEach, expect, test } from 'vitest';
 import type { CallFailure, Client } from '../../../../protocol/client.ts';
 import { JobId } from '../../../../protocol/ids.ts';

@@ -77,7 +77,7 @@ describe('job actions', () => {
     offeredActions({ status: 'pending', approval: 'wanted' }, held);
   const requestActions = ['save', 'sample'];
 
-  test('are offered only when the user has the permissions for their API calls', () => {
+  test('offers job actions only when the user has the permissions for their API calls', () => {
     expect(offeredForPending(...permissions)).toEqual(
       jobActions.filter(act => !requestActions.includes(act)),
     );
@@ -86,7 +86,7 @@ describe('job actions', () => {
     expect(offeredForPending('queue.view')).toEqual([]);
   });
 
-  test('include save and sample only when the job supports these actions and the user may cancel the job', () => {
+  test('offers save and sample only when the job supports these actions and the user may cancel the job', () => {
     const running = { status: 'running', requests: ['save', 'sample'] } as const;
     const offeredRequests = (job: Parameters<typeof jobView>[0], ...held: readonly Permission[]) =>
       offeredActions(job, held).filter(act => requestActions.includes(act));
@@ -97,7 +97,7 @@ describe('job actions', () => {
     expect(offeredRequests({ status: 'running', requests: ['save'] }, 'queue.view')).toEqual([]);
   });
 
-  test("have a button only when the trainer, the job state and the user's permissions allow the action", () => {
+  test("shows a button only when the trainer, the job state and the user's permissions allow the action", () => {
     const buttons = (job: Parameters<typeof jobView>[0], ...held: readonly Permission[]) =>
       buttonsFor(jobView(job), mayWith(...held));
     const all = ['queue.view', 'queue.submit', 'queue.cancel'] as const;
@@ -115,7 +115,7 @@ describe('job actions', () => {
     expect(buttons(running, 'queue.view')).toEqual([]);
   });
 
-  test("are offered only for the user's own jobs with own-only permissions", () => {
+  test("offers job actions only for the user's own jobs with own-only permissions", () => {
     const held = ['queue.view', ...ownPermissions] as const;
     const ended = { status: 'completed' } as const;
     expect(offeredActions({ ...ended, user: 'bob' }, held)).toEqual(['duplicate']);
@@ -127,22 +127,22 @@ describe('job actions', () => {
     ]);
   });
 
-  test('have no column in the job list when the user may act on no job', () => {
+  test('hides the column of actions in the job list when the user may act on no job', () => {
     expect(mayActOnJobs(mayWith('queue.view'))).toBe(false);
     expect(mayActOnJobs(mayWith('queue.view', 'queue.manage'))).toBe(true);
     expect(mayWith('queue.manage')(queueApi.list)).toBe(false);
   });
 });
 
-describe('the session', () => {
+describe('session', () => {
   const session = { user: 'ada', permissions: ['queue.view' as const], expires_at: null };
 
-  test('is signed out when it has no user', () => {
+  test('treats a session without a user as signed out', () => {
     expect(toPerson({ ...session, user: null })).toBeNull();
     expect(toPerson(session)).toEqual({ user: 'ada', permissions: ['queue.view'], until: null });
   });
 
-  test('is the same when user and permissions are equal, even when the expiry differs', () => {
+  test('treats sessions with the same user and permissions as equal, even when the expiry differs', () => {
     const ada = { user: 'ada', permissions: ['queue.view', 'queue.submit'] as const, until: null };
     const later = { ...ada, permissions: ['queue.submit', 'queue.view'] as const, until: '2027-01-01' };
     expect(isSamePerson(ada, later)).toBe(true);

@@ -17,7 +17,7 @@ test('renders the content that onFailure returns, also when it returns null to s
   expect(renderAfterError(() => null)).toBeNull();
 });
 
-test('shows the message of the error without onFailure, or when it returns false', () => {
+test('shows the message of the error when onFailure is missing or returns false', () => {
   for (const shown of [renderAfterError(), renderAfterError(() => false)])
     expect(JSON.stringify(shown)).toContain('no such part');
 });

@@ -60,7 +60,7 @@ test('returns unchanged values as the same objects and in the same order', () =>
   expect(values.filter((row, index) => row !== rows[index])).toEqual([changed]);
 });
 
-test('has the entries of a built-in map after any changes', () => {
+test('has the same entries as a built-in Map after the same changes', () => {
   const change = fc.tuple(
     fc.integer({ min: 0, max: 900 }).map(n => `id ${n}`),
     fc.option(fc.integer(), { freq: 2 }),

@@ -369,7 +369,7 @@ describe('images of an attempt', () => {
     expect(await (await open({ outputDir, folder })).keys()).toEqual(['tensorboard-images/step_2_a_0.png']);
   });
 
-  it('extracts no images if the sizes at the start of the attempt are unknown', async () => {
+  it('extracts no images if the sizes of the event files at the start of the attempt are unknown', async () => {
     const earlier = { outputDir: tempFolder(), folder: join(tempFolder(), 'a1') };
     writeFileSync(join(earlier.outputDir, eventsName), imageEvent(1, 'a', png()));
     expect(await (await open(earlier)).keys()).toEqual([]);

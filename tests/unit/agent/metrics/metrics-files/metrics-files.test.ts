@@ -177,7 +177,7 @@ describe('event files', () => {
     expect(await live()).toEqual([[1, Object.fromEntries(keys.map(key => [key, 1]))]]);
   });
 
-  it('prefixes or suffixes the metrics of a nested run with its folder', async () => {
+  it('adds the folder of a nested run to the names of its metrics', async () => {
     const { write, live } = createFixture();
     write(`run/${eventsName}`, scalar(1, 'acc', 1));
     write(`run/loss_val/${eventsName}`, scalar(1, 'loss', 2));

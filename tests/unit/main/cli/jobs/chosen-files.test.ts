@@ -46,7 +46,7 @@ describe('filesNamed', () => {
       ['checkpoint-5/', 'checkpoint-7.bin'],
       ['checkpoint-5/model.bin', 'checkpoint-5/sample.png', 'checkpoint-7.bin'],
     ],
-  ])('selects files by the names %j', (names, keys) => {
+  ])('selects files by the names %j, and all files without names', (names, keys) => {
     expect(keysOrFailure(filesNamed(files, names))).toEqual(keys);
   });
 
@@ -64,7 +64,7 @@ describe('filesOfCheckpoint', () => {
     ['newest', ['checkpoint-7.bin']],
     ['best', ['checkpoint-5/model.bin']],
     ['checkpoint-5', ['checkpoint-5/model.bin']],
-  ])('selects the files of checkpoint %s', (choice, keys) => {
+  ])('selects the checkpoint files, but no samples, for the choice "%s"', (choice, keys) => {
     expect(keysOrFailure(filesOfCheckpoint(files, checkpoints, choice))).toEqual(keys);
   });
 

@@ -144,7 +144,7 @@ describe('data of a job', () => {
     );
   });
 
-  test('omits the data of a job without data', () => {
+  test('omits the line Data for a job without data', () => {
     expect(dataFact([])).toBeNull();
   });
 });

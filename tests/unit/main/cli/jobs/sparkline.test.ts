@@ -23,7 +23,7 @@ test.each<[string, Parameters<typeof sparkline>[0], number, string]>([
   ['nothing for empty curves', [[], []], 10, ''],
   ['a curve of gaps without a scale', [createCurve(null, null)], 10, '××'],
   ['a long curve in the given width', [createCurve(0, 0, 0, 0, 4, 4, 4, 4)], 2, '▁█'],
-  ['numbers and no gaps in a narrow width', [createCurve(null, 1, null, 3)], 2, '▁█'],
+  ['the number, not the gap, when one character covers both', [createCurve(null, 1, null, 3)], 2, '▁█'],
   ['a curve of the largest numbers', [createCurve(-Number.MAX_VALUE, 0, Number.MAX_VALUE)], 9, '▁▅█'],
 ])('draws %s', (_case, curves, width, expected) => {
   expect(sparkline(curves, width)).toBe(expected);

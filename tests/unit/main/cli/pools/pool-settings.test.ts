@@ -98,7 +98,7 @@ describe('readPool', () => {
     expect(() => readNewPool(...args)).toThrow(message);
   });
 
-  test('names the field of a pool file that is not a setting', () => {
+  test('names the unknown field of a pool file in the error', () => {
     const base = { engine: { kind: 'slurm' }, settings: { max_lunches: 4 } };
     expect(() => readPool('gpu', base, flagsFor([]))).toThrow('`max_lunches`');
   });

@@ -128,7 +128,7 @@ describe('updates of the app', () => {
     ['now', 1],
     ['cancel', 0],
   ] as const)(
-    'asks before a restart while jobs run, and after the answer %j installs %i times',
+    'asks before a restart while jobs run; after the answer %j, the number of installs is %i',
     async (choice, installs) => {
       const fixture = createFixture({ jobs: 2, choice });
       await fixture.runSteps('check', 'download', 'install');

@@ -122,7 +122,7 @@ describe('list of Slurm jobs', () => {
     expect(parseOne({ nodes })?.nodes).toEqual(expected);
   });
 
-  it('lists jobs in hidden partitions and ended jobs', () => {
+  it('requests ended jobs and jobs in hidden partitions from squeue', () => {
     expect(squeueArgv).toEqual(expect.arrayContaining(['--me', '--all', '--states=all', '--noheader']));
   });
 });

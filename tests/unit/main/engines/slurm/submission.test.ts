@@ -14,7 +14,7 @@ const resultWith = (fields: Partial<ProgramResult>): ProgramResult => ({
 });
 const readFailure = (stderr: string, code = 1) => readSubmission(resultWith({ code, stderr }));
 
-/** Reads the output of a failed sbatch with these messages. Like sbatch, puts "Batch job submission failed" before the last. */
+/** Reads the output of a failed sbatch. Like sbatch, puts "Batch job submission failed" before the last of `messages`. */
 function readErrors(...messages: readonly string[]) {
   const lines = [...messages.slice(0, -1), `Batch job submission failed: ${messages.at(-1)}`];
   return readFailure(lines.map(line => `sbatch: error: ${line}\n`).join(''));
@@ -86,7 +86,7 @@ it.each([
 });
 
 it.each([
-  ['no answer in time', { code: null, timedOut: true }, /did not answer in time/],
+  ['a timeout', { code: null, timedOut: true }, /did not answer in time/],
   ['a signal', { code: 137 }, /exit code 137/],
   // Any message is allowed.
   ['success without a job id', { stdout: 'hello\n' }, /./],

@@ -65,7 +65,7 @@ test.each([
   expect(fail(second)).toEqual({ count: 0, begin: 0, limited: 1 });
 });
 
-test('forgets the address whose last failed authentication is the oldest beyond 10,000 addresses', () => {
+test('remembers 10,000 addresses, and then forgets the address whose last failure is the oldest', () => {
   const { fail } = openLimit();
   fail('10.0.0.1', 61);
   fail('10.0.0.2', 61);

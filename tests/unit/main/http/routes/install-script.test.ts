@@ -64,7 +64,7 @@ function openMachine(machine: Machine = {}) {
     writeFileSync(join(tools, name), `#!/bin/sh\n${text}\n`, { mode: 0o755 });
   const { fetcher = 'curl', platform = 'Linux x86_64', node = null } = machine;
   const [system, architecture] = platform.split(' ');
-  // Records its arguments and prints the file whose name is at the end of the URL.
+  // The fake program records its arguments, and writes the file that the URL names to the requested path.
   if (fetcher !== null)
     createTool(
       fetcher,

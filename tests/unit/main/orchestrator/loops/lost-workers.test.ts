@@ -58,7 +58,7 @@ describe('retrying a job after its second lost worker', () => {
     expect(fleet.job(jobId)).toMatchObject({ status: 'dispatched', worker_id: second.id, attempt: 3 });
   });
 
-  it('dispatches other jobs to the worker that lost the job during the back-off', async () => {
+  it('dispatches other jobs during the back-off to the worker that lost the job', async () => {
     const { fleet, second } = await openLostTwice();
     expect((await fleet.submit()).workerId).toBe(second.id);
   });
@@ -86,7 +86,7 @@ describe('retrying a job after its second lost worker', () => {
   });
 });
 
-it('delays a job that failed with an exit code by its back-off although a worker is idle', async () => {
+it('keeps a job that failed with an exit code pending during its back-off although a worker is idle', async () => {
   const fleet = await openFleet();
   const rigs = [await fleet.addIdleWorker(), await fleet.addIdleWorker()];
   const { jobId } = await fleet.submit({ retry_on: ['trainer_exit'] });

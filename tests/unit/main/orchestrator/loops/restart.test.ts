@@ -1,4 +1,4 @@
-// See docs/internals/semantics.md, sections 4 and 5. T, the heartbeat timeout, is 120 s, takeover after 160 s.
+// See docs/internals/semantics.md, sections 4 and 5. T, the heartbeat timeout, is 120 s. Takeover follows after 160 s.
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { openFleet, openFolder } from '../../../../support/fleet-bench.ts';
@@ -194,7 +194,7 @@ test('sets no timers after the orchestrator has stopped', async () => {
   const fleet = await openFleet({ storeFile: join(openFolder(), 'trainyard.db') });
   const rig = await fleet.addIdleWorker({ agent: { protocol: 1 } });
   const job = await fleet.runJob(rig);
-  // The orchestrator stores this report after the stop. In normal operation it would start a cooldown of 50 ms.
+  // The orchestrator stores this report after the stop. Before the stop, such a report starts a cooldown of 50 ms.
   const report = rig.report(job, 'completed');
   await fleet.restart();
   expect((await report).ok).toBe(true);

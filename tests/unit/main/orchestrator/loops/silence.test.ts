@@ -1,4 +1,4 @@
-// See docs/internals/semantics.md, sections 1, 2 and 5. T, the heartbeat timeout, is 120 s, takeover after 160 s.
+// See docs/internals/semantics.md, sections 1, 2 and 5. T, the heartbeat timeout, is 120 s. Takeover follows after 160 s.
 import { describe, expect, test } from 'vitest';
 import type { JobId } from '../../../../../protocol/ids.ts';
 import { openFleet } from '../../../../support/fleet-bench.ts';
@@ -14,7 +14,7 @@ describe('detecting an offline worker', () => {
     ['idle', 'idle', {}],
     ['draining', 'draining', { drained: true }],
     ['without a stream', 'connecting', { drop: true }],
-  ])('marks a worker that is %s offline exactly after T of silence', async (_case, status, setup) => {
+  ])('marks a worker as offline after exactly T of silence when it is %s', async (_case, status, setup) => {
     const fleet = await openFleet();
     const rig = await fleet.addIdleWorker();
     if ('drained' in setup) await fleet.drain(rig);
@@ -58,8 +58,8 @@ describe('detecting an offline worker', () => {
     const fleet = await openFleet();
     const rig = await fleet.addIdleWorker();
     await fleet.clock.advance(timeoutMs - 1);
-    // The orchestrator's timer for the same time was set earlier. So the heartbeat arrives after the decision, but
-    // before the write of the decision.
+    // The orchestrator's timer for the same time was set earlier. So the heartbeat arrives after the timer has fired,
+    // but before the new status is written.
     fleet.clock.after(1, () => void fleet.orchestrator.workers.heartbeat(rig.id, {}));
     await fleet.clock.advance(1);
     expect(rig.view().status).toBe('idle');
@@ -224,7 +224,7 @@ describe('a claimed job of a silent worker', () => {
     [1, 'dispatched'],
     [0, 'failed'],
   ])(
-    'ends the attempt immediately when its worker registers without the job (%i retries left: the job is %s)',
+    'ends the attempt immediately when its worker registers without the job (retries left: %i, job status: %s)',
     async (retries, status) => {
       const fleet = await openFleet();
       const rig = await fleet.addIdleWorker();

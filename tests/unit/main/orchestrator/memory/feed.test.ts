@@ -51,7 +51,7 @@ describe('subscribing to the feed', () => {
     expect(reader.received).toEqual([6]);
   });
 
-  // The replay reads pages of 1,000 events. The cases need a part of a page, one page, slightly more than one, and two.
+  // The replay reads pages of 1,000 events. The cases read a part of a page, one page, slightly more, two pages, and nothing.
   test.each([
     [0, 3],
     [0, 999],

@@ -8,7 +8,7 @@ import { createVirtualClock } from '../../../../support/virtual-clock.ts';
 const times = { tickMs: 1_000, lateMs: 5_000, longPauseMs: 60_000 };
 const hourMs = 3_600_000;
 
-/** Starts a steady clock on a virtual clock, which stands for the machine's clock. `machine` overrides its functions. */
+/** Starts a steady clock. A virtual clock acts as the machine's clock. `machine` overrides functions of that virtual clock. */
 function makeClock(machine: Partial<Clock> = {}) {
   const real = createVirtualClock();
   const steady = createSteadyClock({ ...real, ...machine }, times);

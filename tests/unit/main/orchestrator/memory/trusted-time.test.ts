@@ -27,7 +27,7 @@ function openTime(mark: ClockMark | null = null, start: Partial<ClockReading> = 
   };
 }
 
-test('returns whole milliseconds, as the database stores, when the wall clock is not trusted at the start', () => {
+test('returns whole milliseconds when the wall clock is not trusted at the start', () => {
   const mark = { trusted: noon, sinceBoot: 0.25, bootId: 'boot-1' };
   const inOneBoot = timeAtStart(mark, { wall: noon - dayMs, sinceBoot: 1_000.6, bootId: 'boot-1' });
   const afterBoot = timeAtStart(mark, { wall: noon - dayMs, sinceBoot: 1_000.6, bootId: 'boot-2' });

@@ -10,6 +10,7 @@ import {
 } from '../../../../../main/orchestrator/rules/attempt-nodes.ts';
 import { attemptId, freezeDeep, jobId, makeNeeds, makePending, makeSpec, workerId } from '../builders.ts';
 
+// A node is one worker of an attempt on several workers.
 const ids = { jobId: jobId('j1'), attemptId: attemptId('a1') };
 const nodes = newNodes(ids, [workerId('w1'), workerId('w2')]);
 const makeEnd = (outcome: NodeEnd['outcome']): NodeEnd => ({
@@ -39,7 +40,7 @@ test('returns true from wantsNodes only for a job that needs more than one machi
   expect([undefined, 1, 2].map(count => wantsNodes(jobWith(count)))).toEqual([false, false, true]);
 });
 
-test('offers a new attempt to all workers, and holds all workers except the first', () => {
+test('creates an offered node for each worker of a new attempt, and marks all nodes except the first as held', () => {
   expect(nodes.map(({ rank, workerId: id, state, isHeld }) => [rank, id, state, isHeld])).toEqual([
     [0, 'w1', 'offered', false],
     [1, 'w2', 'offered', true],

@@ -19,7 +19,7 @@ describe('bestLoss', () => {
     expect(bestLoss('loss', [curveOf(...noisy)])).toBe(4);
   });
 
-  test('measures the window in values, not in sections of a curve', () => {
+  test('computes the mean over a tenth of the values, not over a tenth of the sections of a curve', () => {
     const merged = grow(
       [],
       Array.from({ length: 40 }, (_, n) => ({ step: n, ms: n, value: n < 30 ? 8 : 2 })),

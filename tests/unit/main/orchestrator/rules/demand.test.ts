@@ -70,7 +70,7 @@ describe('planned orders', () => {
     ['a time outside the hours of the pool', {}, { isWithinHours: false }, {}, 0],
     ['a budget that is used up', { gpu_hours_per_day: 2 }, { gpuHoursToday: 2 }, {}, 0],
     ['a budget that is not used up', { gpu_hours_per_day: 2 }, { gpuHoursToday: 1.9 }, {}, 5],
-    ['no budget', {}, { gpuHoursToday: 1e6 }, {}, 5],
+    ['a pool without a budget', {}, { gpuHoursToday: 1e6 }, {}, 5],
     ['a backoff', {}, {}, { backoff: { refusals: 1, until: NOW + 1 } }, 0],
     ['a backoff that is over', {}, {}, { backoff: { refusals: 1, until: NOW } }, 5],
     ['a permanent refusal', {}, {}, { impossible: [{ nodes: 1, gpus: 1, message: 'no', since: 0 }] }, 0],

@@ -42,6 +42,7 @@ function find(
 const folderOf = (name: string): readonly string[] => [`${name}/model.bin`, `${name}/${manifestName}`];
 const single = (key: string) => ({ key, files: [key] });
 
+// A state is a checkpoint from which a training can continue. Weights alone are not a state.
 describe('a state to continue from', () => {
   const state = (step: number) => `m-step00000${step}-state`;
   const saved = [100, 200, 300].flatMap(step => [`m-step00000${step}.safetensors`, ...folderOf(state(step))]);

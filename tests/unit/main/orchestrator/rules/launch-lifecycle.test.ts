@@ -278,7 +278,7 @@ describe('the outcome', () => {
     expect(applyEvents(accepted, ended('completed')).detail).toBeNull();
   });
 
-  test('sets the outcome unknown for an ending launch of an older version, which stored no reason', () => {
+  test('sets the outcome unknown for an ending launch that an older version stored without a reason', () => {
     const ending = makeLaunch({ state: 'ending' });
     expect(applyEvents(ending, ended(null)).outcome).toBe('unknown');
     expect(applyEvents(ending, { type: 'refuse', scope: 'permanent', message: 'x' }).outcome).toBe('unknown');

@@ -122,6 +122,7 @@ describe('matching a target', () => {
   });
 });
 
+// Jobs with equal requirements have the same shape. Workers with equal offerings have the same class.
 describe('shapeOf', () => {
   const needs = makeNeeds({ gpuCount: 2, labels: { a: '1', b: '2' } });
 

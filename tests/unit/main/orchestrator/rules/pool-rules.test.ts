@@ -19,10 +19,10 @@ describe('the backoff after a temporary refusal', () => {
     let now = NOW;
     return Array.from({ length: count }, () => {
       const backoff = backoffAfter(pool, now, share);
-      const pauseMs = (backoff?.until ?? 0) - now;
+      const durationMs = (backoff?.until ?? 0) - now;
       pool = { ...pool, backoff };
-      now += pauseMs;
-      return pauseMs;
+      now += durationMs;
+      return durationMs;
     });
   };
 
@@ -38,9 +38,9 @@ describe('the backoff after a temporary refusal', () => {
     fc.assert(
       fc.property(fc.double({ min: 0, max: 1, noNaN: true }), refusals, (share, before) => {
         const pool = makePool({}, { backoff: { refusals: before, until: 0 } });
-        const pauseMs = (backoffAfter(pool, NOW, share)?.until ?? 0) - NOW;
-        expect(pauseMs).toBeGreaterThanOrEqual(15_000);
-        expect(pauseMs).toBeLessThanOrEqual(1_800_000);
+        const durationMs = (backoffAfter(pool, NOW, share)?.until ?? 0) - NOW;
+        expect(durationMs).toBeGreaterThanOrEqual(15_000);
+        expect(durationMs).toBeLessThanOrEqual(1_800_000);
       }),
     );
   });

@@ -38,11 +38,11 @@ describe('refusal of an update', () => {
     ['not_built', makeRig({ program: { ...program, name: 'trainyard-worker-linux-x64' } })],
     [null, makeRig({})],
     [null, makeRig({ agentVersion: null })],
-  ] as const)('returns the refusal %s for a worker (%#)', (refusal, subject) => {
+  ] as const)('returns %s as the reason to refuse the update of a worker (case %#)', (refusal, subject) => {
     expect(updateRefusal(subject, offered)).toBe(refusal);
   });
 
-  test('refuses no update because of its program before the offered programs have been read', () => {
+  test('accepts the update of any worker program before the offered programs have been read', () => {
     expect(updateRefusal(makeRig({}), { version: '1.1.0', programs: null })).toBeNull();
   });
 

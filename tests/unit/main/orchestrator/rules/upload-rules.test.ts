@@ -36,6 +36,7 @@ const makeOutstanding = (state: Outstanding['state'], changes: Partial<Outstandi
   ...changes,
 });
 
+// A window is the time in which a completed job accepts uploads.
 describe('uploads of an attempt', () => {
   test.each(liveStatuses)('allows uploads while the job is %s', status => {
     expect(findRefusal(makeLive(status))).toBeNull();

@@ -183,12 +183,17 @@ test.each([
 
 test.each([
   ['worker', true, /must not run on the orchestrator's own machine, and this is that machine/],
-] as const)('explains why a worker in the wrong place cannot run a job for %s', (target, local, detail) => {
-  const candidate = { ...makeCandidate('idle'), local, offering: makeOffering({ local }) };
-  const [judged] = judge(makeNeeds({ target }), [candidate]);
-  if (judged === undefined) throw new Error('no worker was judged');
-  expect(reasonsOf(judged, null)).toMatchObject([{ code: 'target', detail: expect.stringMatching(detail) }]);
-});
+] as const)(
+  'explains why a worker in the wrong place cannot run a job for target %s',
+  (target, local, detail) => {
+    const candidate = { ...makeCandidate('idle'), local, offering: makeOffering({ local }) };
+    const [judged] = judge(makeNeeds({ target }), [candidate]);
+    if (judged === undefined) throw new Error('no worker was judged');
+    expect(reasonsOf(judged, null)).toMatchObject([
+      { code: 'target', detail: expect.stringMatching(detail) },
+    ]);
+  },
+);
 
 test('names at most five existing label values', () => {
   const candidates = Array.from({ length: 9 }, (_, index) =>

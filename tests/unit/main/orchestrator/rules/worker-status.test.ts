@@ -132,7 +132,7 @@ describe('an agent that leaves after its job', () => {
     [true, 'idle'],
     [false, 'busy: leaving'],
     [null, 'busy: leaving'],
-  ])('decides for persistent %s that the status after a job is %s', (persistent, status) => {
+  ])('derives the status after a job of an agent with persistent=%s: %s', (persistent, status) => {
     expect(statusFrom({ served: true, persistent })).toBe(status);
     expect(statusFrom({ served: false, persistent })).toBe('idle');
   });

@@ -1,4 +1,4 @@
-/** Tests that write a config together with its companion files. See docs/internals/faults.md, S8. */
+/** Tests how a config is written together with its companion files. See docs/internals/faults.md, S8. */
 import { mkdirSync, readdirSync, readFileSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { describe, expect, test } from 'vitest';

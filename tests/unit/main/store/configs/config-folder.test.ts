@@ -252,7 +252,7 @@ describe('refusing to write a config', () => {
     ['over a dataloader', 'data', 'config_in_the_way'],
     ['over a link within the folder', 'same', 'config_in_the_way'],
     ['over a link that leads out of the folder', 'out', 'config_in_the_way'],
-    ['into the folder behind a link', 'double', 'config_in_the_way'],
+    ['into its own folder when a link has its file name', 'double', 'config_in_the_way'],
     ['into a folder that is a link', 'outside', 'config_in_the_way'],
     ['over a link in its own folder', 'linked', 'config_in_the_way'],
     ['when a folder has the file name', 'folder', 'config_in_the_way'],

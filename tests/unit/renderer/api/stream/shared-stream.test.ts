@@ -1,4 +1,7 @@
-/** Tests the shared stream of a tab: when the tab joins and leaves, and when it opens its own stream. */
+/**
+ * Tests when a tab joins and leaves the hub, and when the tab opens its own stream. The hub is a shared worker that keeps one
+ * stream open for all tabs.
+ */
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import {
   type HubMessage,
@@ -117,7 +120,7 @@ test('opens its own stream and reports a lost stream when the hub never answers'
   expect(ownStreams[0]?.isClosed).toBe(true);
 });
 
-test('opens its own stream, and only once, when the worker script fails to load', () => {
+test('opens its own stream, and only once, when the script of the hub fails to load', () => {
   const { connections, ownStreams, dispatch } = startTab();
   connections[0]?.fail();
   connections[0]?.fail();

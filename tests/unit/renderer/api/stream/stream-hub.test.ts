@@ -55,19 +55,16 @@ test('sends a tab that joins later the open state of the stream, and then the fo
   expect(second.messages).toEqual([{ kind: 'open' }, { kind: 'heard' }, frame('after')]);
 });
 
-test.each(['lost', 'refused'] as const)(
-  'sends a tab that joins a stream in the state "%s" this state',
-  kind => {
-    const hub = createTestHub();
-    const [first, second] = [createTab(), createTab()];
-    hub.receive(first, join);
-    openedStreams[0]?.emit({ kind: 'open' });
-    openedStreams[0]?.emit({ kind });
-    hub.receive(second, join);
-    expect(first.messages.at(-1)).toEqual({ kind });
-    expect(second.messages).toEqual([{ kind }, { kind: 'heard' }]);
-  },
-);
+test.each(['lost', 'refused'] as const)('sends the state "%s" of the stream to a tab that joins', kind => {
+  const hub = createTestHub();
+  const [first, second] = [createTab(), createTab()];
+  hub.receive(first, join);
+  openedStreams[0]?.emit({ kind: 'open' });
+  openedStreams[0]?.emit({ kind });
+  hub.receive(second, join);
+  expect(first.messages.at(-1)).toEqual({ kind });
+  expect(second.messages).toEqual([{ kind }, { kind: 'heard' }]);
+});
 
 test('sends a tab no state before the stream is open', () => {
   const hub = createTestHub();

@@ -150,7 +150,7 @@ describe('the job filter', () => {
 });
 
 describe('job actions', () => {
-  it('are unavailable with a reason when the state of the job does not allow the action', () => {
+  it('returns why an action is unavailable when the state of the job does not allow the action', () => {
     expect(unavailableReason('cancel', job('a'))).toBeNull();
     expect(unavailableReason('cancel', job('a', { status: 'cancelling' }))).toBe('jobs.not.cancelling');
     expect(unavailableReason('cancel', job('a', { status: 'failed' }))).toBe('jobs.not.ended');
@@ -161,7 +161,7 @@ describe('job actions', () => {
     expect(unavailableReason('duplicate', job('a', { status: 'failed' }))).toBeNull();
   });
 
-  it('include approve and reject only while the job waits for approval', () => {
+  it('offers approve and reject only while the job waits for approval, and requests only if the job supports them', () => {
     const allow = () => true;
     expect(isOffered('approve', job('a', { approval: 'wanted' }), allow)).toBe(true);
     expect(isOffered('reject', job('a', { approval: 'given' }), allow)).toBe(false);
@@ -216,7 +216,7 @@ describe('job figures', () => {
     expect(figures.progressText({ stage: 'caching' }, t)).toBe('caching');
   });
 
-  it('shows the name of a priority, and adds the number when it is above the named priority', () => {
+  it('shows the name of a priority, and adds the number unless the name means exactly this number', () => {
     expect(figures.priorityText(20, t)).toBe('high');
     expect(figures.priorityText(15, t)).toBe('normal (15)');
     expect(figures.priorityText(50, t)).toBe('critical (50)');

@@ -156,7 +156,7 @@ describe('moving in full screen', () => {
 describe('the wall', () => {
   const rows = wallRows(groupByJob(allSamples), 3);
 
-  test('has a heading per job, rows of tiles, and columns by the available width', () => {
+  test('lays out a heading per job and rows of tiles, with more columns on a wider page', () => {
     expect(rows.map(row => (row.kind === 'job' ? row.group.job : row.samples.length))).toEqual([
       a,
       3,
@@ -190,12 +190,12 @@ describe('the URL of the gallery', () => {
     'jobs=j_a&choose=',
     'jobs=j_a&at=epoch-3',
     '',
-  ])('is the same after reading and writing: "%s"', text => {
+  ])('returns the same URL after reading and writing: "%s"', text => {
     const address = writeView(readView(new URLSearchParams(text)));
     expect(address.toString().replaceAll('%2C', ',')).toBe(text);
   });
 
-  test('is read without invalid jobs, repeated jobs, more than four jobs, and invalid positions', () => {
+  test('ignores invalid jobs, repeated jobs, more than four jobs, and invalid positions', () => {
     const read = (text: string) => readView(new URLSearchParams(text));
     expect(read('jobs=a,../x,a,b,c,d,e').jobs).toEqual(['a', 'b', 'c', 'd']);
     expect(read('jobs=a&at=step-x')).toMatchObject({ unit: null, position: null });

@@ -24,7 +24,7 @@ const states = (worker: WorkerView, allocated: readonly number[] | null = null) 
   gpuCells(worker, allocated).map(({ state }) => state);
 
 describe('cells of a worker', () => {
-  test('have the name, memory and figures of their GPU', () => {
+  test('returns the name, memory and figures of each GPU', () => {
     const figures = [gpu(1, { utilization: 3 }), gpu(0)];
     expect(gpuCells(workerView({ gpu_figures: figures }), null)).toEqual([
       {
@@ -46,13 +46,13 @@ describe('cells of a worker', () => {
     ]);
   });
 
-  test('are busy on the GPUs assigned to the job, or on all GPUs without an assignment', () => {
+  test('marks as busy the GPUs assigned to the job, or all GPUs without an assignment', () => {
     expect(states(workerView(busy))).toEqual(['busy', 'busy']);
     expect(states(workerView(busy), [1])).toEqual(['idle', 'busy']);
     expect(states(workerView())).toEqual(['idle', 'idle']);
   });
 
-  test('are offline and have no figures and troubles when the worker is offline', () => {
+  test('returns offline cells without figures and troubles when the worker is offline', () => {
     const worker = workerView({
       status: 'offline',
       gpu_figures: [gpu(0, { temperature_c: 99 })],
@@ -64,7 +64,7 @@ describe('cells of a worker', () => {
     ]);
   });
 
-  test('show reported troubles, and mark GPUs above the temperature limit of their manufacturer', () => {
+  test('shows reported troubles, and marks GPUs above the temperature limit of their manufacturer', () => {
     const troubles = [{ gpu: 0, kind: 'held', detail: 'another process' }] as const;
     const troubleOf = (worker: WorkerView) => gpuCells(worker, null).map(({ trouble }) => trouble);
     const withHotGpu = [gpu(0), gpu(1, { temperature_c: 95 })];
@@ -81,7 +81,7 @@ describe('cells of a worker', () => {
     expect(troubleOf(workerView({ gpu_figures: withoutHotGpu }))).toEqual([null, null]);
   });
 
-  test('are numbered from 0 when the agent reports only the number of GPUs', () => {
+  test('numbers the cells from 0 when the agent reports only the number of GPUs', () => {
     const worker = workerView({
       gpu_count: 3,
       gpu_info: { ...workerView().gpu_info, gpus: [] },
@@ -139,11 +139,11 @@ describe('workers with a card', () => {
     }),
   ];
 
-  test('are all workers of a small fleet, in the order of the map', () => {
+  test('returns all workers of a small fleet, in the order of the map', () => {
     expect(cardWorkers(fleet)).toBe(fleet);
   });
 
-  test('are in a large fleet the workers with problems, then workers with jobs, then idle workers', () => {
+  test('returns for a large fleet the workers with problems, then workers with jobs, then idle workers', () => {
     expect(names(cardWorkers(fleet, 4))).toEqual(['c-busy', 'd-trouble', 'e-silent', 'f-quarantined']);
     expect(names(cardWorkers(fleet, 5))).toEqual([
       'a-idle',

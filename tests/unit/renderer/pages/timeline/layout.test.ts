@@ -58,7 +58,7 @@ describe('bars of a response', () => {
     as_of_seq: 7,
   };
 
-  test('have the status of the job while the attempt is live, and the outcome of the attempt afterwards', () => {
+  test('shows the status of the job while the attempt is live, and the outcome of the attempt afterwards', () => {
     const [live] = toBars(timeline);
     expect(live).toMatchObject({ name: 'flux-lora', state: 'recovering', from: 10_000, to: null });
     expect(live).toMatchObject({ startedAt: 12_000, expectedTo: 99_000 });
@@ -68,12 +68,12 @@ describe('bars of a response', () => {
     expect(toBars(withUnknownOutcome)).toMatchObject([{ state: 'withdrawn', name: 'j_1' }]);
   });
 
-  test('have the name of the job when the job has a name', () => {
+  test('shows the name of the job when the job has a name', () => {
     const jobs = timeline.jobs.map(entry => ({ ...entry, name: 'warm tones' }));
     expect(toBars({ ...timeline, jobs })).toMatchObject([{ name: 'warm tones' }]);
   });
 
-  test('include a bar for each worker of a prediction, and are sorted by start', () => {
+  test('returns a bar for each worker of a prediction, and sorts the bars by start', () => {
     const predictions = [
       { job_id: job, starts_at: at(60), ends_at: null, worker_ids: [worker, otherWorker], basis: '' },
       { job_id: JobId.parse('j_2'), starts_at: at(5), ends_at: at(6), worker_ids: [otherWorker], basis: '' },
@@ -88,7 +88,7 @@ describe('bars of a response', () => {
     expect(bars[0]).toMatchObject({ name: 'j_2', to: 6_000, attempt: null });
   });
 
-  test('end at the predicted end while they are live, but not before now', () => {
+  test('ends a live bar at the predicted end, but not before now', () => {
     expect(shownEnd(createBar('w_1', 0, null), now)).toBe(now);
     expect(shownEnd(createBar('w_1', 0, null, { expectedTo: 1_500 }), now)).toBe(1_500);
     expect(shownEnd(createBar('w_1', 0, null, { expectedTo: 500 }), now)).toBe(now);
@@ -101,7 +101,7 @@ describe('bars of a response', () => {
 });
 
 describe('rows and lanes', () => {
-  test('include a row for each worker, even for a worker without bars', () => {
+  test('returns a row for each worker, even for a worker without bars', () => {
     const { rows, height } = layoutOf([createBar('w_2', 0, 10)]);
     expect(rows.map(row => [row.id, row.bars.length])).toEqual([
       ['w_1', 0],
@@ -112,7 +112,7 @@ describe('rows and lanes', () => {
     expect(height).toBe(rows.reduce((sum, row) => sum + row.height, 0));
   });
 
-  test('separate overlapping bars by lanes, and reuse a lane as soon as its bar ends', () => {
+  test('separates overlapping bars by lanes, and reuses a lane as soon as its bar ends', () => {
     const bars = [createBar('w_1', 0, 10), createBar('w_1', 5, 20), createBar('w_1', 10, 30)];
     const { rows } = layoutOf(bars);
     const [first, second] = rows;
@@ -123,7 +123,7 @@ describe('rows and lanes', () => {
     expect(second?.top).toBe(first?.height);
   });
 
-  test('leave space above the bars when the names are above them', () => {
+  test('leaves space above the bars when the names are above them', () => {
     const [namesBeside, namesAbove] = [
       layoutOf([createBar('w_1', 0, 1)]),
       layoutOf([createBar('w_1', 0, 1)], true),
@@ -132,7 +132,7 @@ describe('rows and lanes', () => {
     expect(namesAbove.height).toBeGreaterThan(namesBeside.height);
   });
 
-  test('are found by their vertical range', () => {
+  test('finds rows by their vertical range', () => {
     const { rows } = layoutOf([]);
     const [, second] = rows;
     const top = second?.top ?? 0;
@@ -141,7 +141,7 @@ describe('rows and lanes', () => {
     expect(rowsWithin(rows, top - 1, bottom + 1)).toHaveLength(3);
   });
 
-  test('sort workers by name with deleted workers last, and include workers that only bars name', () => {
+  test('sorts workers by name with deleted workers last, and includes workers that only bars name', () => {
     const deleted = { ...createRow('w_9', 'a-deleted'), isDeleted: true };
     const shown = workersToShow(
       [createRow('w_10', 'rig-10'), createRow('w_2', 'rig-2')],
@@ -151,10 +151,10 @@ describe('rows and lanes', () => {
   });
 });
 
-describe('moves', () => {
+describe('moves of a job between bars', () => {
   const job = JobId.parse('j_moved');
 
-  test('connect each attempt of a job to its next attempt, and the last attempt to the prediction', () => {
+  test('connects each attempt of a job to its next attempt, and the last attempt to the prediction', () => {
     const bars = [
       createBar('w_2', 20, 30, { jobId: job, attempt: 2 }),
       createBar('w_1', 0, 10, { jobId: job, attempt: 1 }),
@@ -168,7 +168,7 @@ describe('moves', () => {
     ]);
   });
 
-  test('ignore bars of the same attempt on other workers', () => {
+  test('ignores bars of the same attempt on other workers', () => {
     const bars = [
       createBar('w_1', 0, 10, { jobId: job }),
       createBar('w_2', 0, 10, { jobId: job, isFirst: false }),

@@ -26,7 +26,7 @@ describe('the visible range', () => {
     expect(xToTime({ ...day, width: 400 }, 300)).toBe(noon);
   });
 
-  test('moves by a time when panned, and keeps the given time in place when zoomed', () => {
+  test('moves the range by a time when panned, and keeps the given time in place when zoomed', () => {
     expect(pan({ from: 10, to: 20 }, -5)).toEqual({ from: 5, to: 15 });
     const zoomed = zoomTo(day, zooms.hours, noon);
     expect(zoomed.to - zoomed.from).toBe(zooms.hours);
@@ -49,7 +49,7 @@ describe('the visible range', () => {
     expect(['week', 'year', 'toString', null].map(isZoom)).toEqual([true, false, false, false]);
   });
 
-  test('moves only to show a bar that is outside the range', () => {
+  test('moves the range only to show a bar that is outside it', () => {
     const view = { from: 0, to: 100 };
     expect(reveal(view, 20, 30)).toBe(view);
     expect(reveal(view, -50, 500)).toBe(view);
@@ -75,12 +75,12 @@ describe('ticks', () => {
     ['day', ['2026-03-03T18:00', '2026-03-03T20:00']],
     ['week', ['2026-02-27T12:00', '2026-02-28T00:00']],
     ['month', ['2026-02-16T00:00', '2026-02-23T00:00']],
-  ] as const)('are at round times for the zoom level %s', (zoom, firstTicks) => {
+  ] as const)('places ticks at round times for the zoom level %s', (zoom, firstTicks) => {
     // At 1,000 pixels, the ticks of a week would be more than 12 hours apart.
     expect(times(zooms[zoom], zoom === 'week' ? 1_100 : undefined).slice(0, 2)).toEqual(firstTicks);
   });
 
-  test('mark the start of a day', () => {
+  test('marks the start of a day', () => {
     expect(
       ticksFor(zooms.day)
         .filter(({ kind }) => kind === 'day')
@@ -89,7 +89,7 @@ describe('ticks', () => {
   });
 
   test.each(Object.keys(zooms))(
-    'have a distance of more than 70 pixels on a phone for the zoom level %s',
+    'places ticks more than 70 pixels apart on a phone for the zoom level %s',
     zoom => {
       const span = isZoom(zoom) ? zooms[zoom] : 0;
       const scale = { ...windowAround(noon, span), width: 330 };
@@ -100,7 +100,7 @@ describe('ticks', () => {
     },
   );
 
-  test('begin days at midnight, in local time or in UTC', () => {
+  test('begins days at midnight, in local time or in UTC', () => {
     const start = new Date(localDays.start(noon, 1));
     expect([start.getHours(), start.getMinutes()]).toEqual([0, 0]);
     expect(localDays.start(start.getTime())).toBe(start.getTime());

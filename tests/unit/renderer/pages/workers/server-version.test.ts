@@ -5,7 +5,7 @@ import { compareAgentVersion } from '../../../../../renderer/pages/workers/serve
 const currentWorker = { protocol: 2, agent_version: '1.2.0', local: false } as const;
 
 test.each([
-  ['the same bundle', currentWorker, '1.2.0', null],
+  ['the same version', currentWorker, '1.2.0', null],
   ['an older agent', currentWorker, '1.10.0', 'older'],
   ['a newer agent', currentWorker, '1.2.0-rc.1', 'newer'],
   [

@@ -55,8 +55,8 @@ const snapshot = ({ fleet, rig }: Scene) => ({
 
 const withoutRecords = ({ events: _events, rows: _rows, ...rest }: ReturnType<typeof snapshot>) => rest;
 
-describe.each(Object.entries(calls))('queue change on a full disk: %s', (_name, call) => {
-  test('changes nothing while the disk is full, and applies the change when there is space again', async () => {
+describe.each(Object.entries(calls))('queue change: %s', (_name, call) => {
+  test('fails and changes nothing while the disk is full, and succeeds when there is space again', async () => {
     const scene = await openScene();
     const { fleet } = scene;
     const before = snapshot(scene);
@@ -65,7 +65,7 @@ describe.each(Object.entries(calls))('queue change on a full disk: %s', (_name, 
     await fleet.clock.settle();
     expect(snapshot(scene)).toEqual(before);
     await fleet.setDiskFull(false);
-    // The rolled-back change has no effect: no missing job is dispatched, and no job is held back.
+    // The rolled-back change left nothing in memory that dispatches a job or holds a job back.
     const { events, rows, ...state } = snapshot(scene);
     expect(state).toEqual(withoutRecords(before));
     await call(scene);

@@ -194,7 +194,7 @@ describe('deadlines of changes that the full disk refused', () => {
     expectOnlyFailedCommands(fleet);
   });
 
-  test('removes an ephemeral worker in time when its reconnection was refused', async () => {
+  test('removes an ephemeral worker an hour after its disconnect when its reconnection was refused', async () => {
     const fleet = await openFleet();
     const rig = await fleet.addIdleWorker({ type: 'ephemeral' });
     await rig.disconnect();
@@ -207,7 +207,7 @@ describe('deadlines of changes that the full disk refused', () => {
     expectOnlyFailedCommands(fleet);
   });
 
-  test('keeps a worker connecting when its first registration was refused', async () => {
+  test('keeps the status "connecting" of a worker whose first registration was refused', async () => {
     const fleet = await openFleet();
     const rig = await fleet.addWorker();
     await fleet.setDiskFull(true);

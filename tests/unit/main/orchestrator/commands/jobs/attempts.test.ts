@@ -117,7 +117,7 @@ test('delays retries by 0, 30 and 120 s, and then always by 600 s', async () => 
   for (const waitMs of [0, 30_000, 120_000, 600_000, 600_000]) {
     await rig.report(job, 'failed', { signal: 'SIGTERM' });
     if (waitMs > 0) {
-      // The worker sends a heartbeat each minute. Without heartbeats, it would be offline when the retry is due.
+      // The worker sends a heartbeat each minute. Without heartbeats, the worker would be offline when the retry is due.
       for (let left = waitMs - 1; left > 0; left -= 60_000) {
         await fleet.clock.advance(Math.min(left, 60_000));
         await rig.beat();

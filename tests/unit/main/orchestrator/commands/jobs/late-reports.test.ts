@@ -111,23 +111,23 @@ test.each(reportedStatuses)('refuses the report "%s" of a worker that never had 
   expect(stateOf(fleet, job)).toEqual(before);
 });
 
-test.each<[end: ReportedStatus, late: ReportedStatus, answer: 'duplicate' | 'final']>([
+test.each<[end: ReportedStatus, late: ReportedStatus, answer: 'duplicate' | 'refused']>([
   ['completed', 'completed', 'duplicate'],
-  ['completed', 'failed', 'final'],
-  ['completed', 'cancelled', 'final'],
-  ['completed', 'running', 'final'],
-  ['completed', 'starting', 'final'],
+  ['completed', 'failed', 'refused'],
+  ['completed', 'cancelled', 'refused'],
+  ['completed', 'running', 'refused'],
+  ['completed', 'starting', 'refused'],
   ['failed', 'failed', 'duplicate'],
-  ['failed', 'completed', 'final'],
-  ['failed', 'cancelled', 'final'],
-  ['failed', 'training', 'final'],
-  ['failed', 'starting', 'final'],
+  ['failed', 'completed', 'refused'],
+  ['failed', 'cancelled', 'refused'],
+  ['failed', 'training', 'refused'],
+  ['failed', 'starting', 'refused'],
   ['cancelled', 'cancelled', 'duplicate'],
   ['cancelled', 'failed', 'duplicate'],
-  ['cancelled', 'completed', 'final'],
-  ['cancelled', 'running', 'final'],
-  ['cancelled', 'starting', 'final'],
-])('treats, after a job ended as "%s", the report "%s" as %s', async (end, late, answer) => {
+  ['cancelled', 'completed', 'refused'],
+  ['cancelled', 'running', 'refused'],
+  ['cancelled', 'starting', 'refused'],
+])('after a job ended as "%s", treats the report "%s" as %s', async (end, late, answer) => {
   const fleet = await openFleet();
   const rig = await fleet.addIdleWorker();
   const job = await fleet.runJob(rig);

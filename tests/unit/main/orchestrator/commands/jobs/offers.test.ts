@@ -194,7 +194,7 @@ test('quarantines a worker whose heartbeats name an earlier job only after twelv
 });
 
 describe.each([1, 2] as const)('a connected worker that acknowledges no offer (protocol %i)', protocol => {
-  const openSilent = async () => {
+  const openUnacknowledged = async () => {
     const fleet = await openFleet();
     const rig = await fleet.addIdleWorker({ agent: { protocol } });
     const { jobId } = await fleet.submit();
@@ -207,7 +207,7 @@ describe.each([1, 2] as const)('a connected worker that acknowledges no offer (p
   };
 
   test('quarantines the worker after three unacknowledged offers, and sends no more offers', async () => {
-    const { fleet, rig, jobId, ignoreOneOffer } = await openSilent();
+    const { fleet, rig, jobId, ignoreOneOffer } = await openUnacknowledged();
     await ignoreOneOffer();
     await ignoreOneOffer();
     expect(rig.view().quarantine).toBeNull();
@@ -225,7 +225,7 @@ describe.each([1, 2] as const)('a connected worker that acknowledges no offer (p
   });
 
   test('dispatches a job whose offers were not acknowledged to another worker', async () => {
-    const { fleet, jobId, ignoreOneOffer } = await openSilent();
+    const { fleet, jobId, ignoreOneOffer } = await openUnacknowledged();
     await ignoreOneOffer();
     const otherRig = await fleet.addIdleWorker();
     await ignoreOneOffer();
@@ -233,7 +233,7 @@ describe.each([1, 2] as const)('a connected worker that acknowledges no offer (p
   });
 
   test('sends a trial offer after ten minutes, and quarantines the worker again without an acknowledgement', async () => {
-    const { fleet, rig, jobId, ignoreOneOffer } = await openSilent();
+    const { fleet, rig, jobId, ignoreOneOffer } = await openUnacknowledged();
     for (let n = 0; n < 3; n++) await ignoreOneOffer();
     await ignoreOffers(fleet, rig, 600_000);
     expect(fleet.job(jobId)).toMatchObject({ status: 'dispatched', attempt: 4 });
@@ -243,7 +243,7 @@ describe.each([1, 2] as const)('a connected worker that acknowledges no offer (p
   });
 
   test('resets the count of unacknowledged offers when an offer is acknowledged', async () => {
-    const { fleet, rig, jobId, ignoreOneOffer } = await openSilent();
+    const { fleet, rig, jobId, ignoreOneOffer } = await openUnacknowledged();
     await ignoreOneOffer();
     await ignoreOneOffer();
     await rig.run(jobId);

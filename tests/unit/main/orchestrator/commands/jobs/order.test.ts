@@ -294,7 +294,7 @@ describe.each([
     expect(fleet.job(jobId).boosts).toBe(1);
   });
 
-  test('boosts a job submitted after the clock jump on time', async () => {
+  test('boosts on time a job that was submitted after the clock jump', async () => {
     const fleet = await openFleet();
     fleet.clock.shiftWall(byMs);
     const { jobId } = await fleet.submit();
@@ -304,7 +304,7 @@ describe.each([
     expect(fleet.job(jobId).boosts).toBe(1);
   });
 
-  test('boosts a job whose worker was lost after the clock jump on time', async () => {
+  test('boosts on time a job whose worker was lost after the clock jump', async () => {
     const fleet = await openFleet();
     const rig = await fleet.addIdleWorker();
     const job = await fleet.runJob(rig);

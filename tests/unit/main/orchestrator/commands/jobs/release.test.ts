@@ -1,4 +1,4 @@
-// See docs/internals/semantics.md, section 2. T, the heartbeat timeout, is 120 s, takeover after 160 s.
+// See docs/internals/semantics.md, section 2. T, the heartbeat timeout, is 120 s. Takeover follows after 160 s.
 import { describe, expect, test } from 'vitest';
 import type { JobId } from '../../../../../../protocol/ids.ts';
 import type { JobDetail } from '../../../../../../protocol/job.ts';
@@ -183,7 +183,7 @@ test.each([
   ['drain', 'pending', null],
   ['timeout', 'failed', 'timeout'],
 ] as const)(
-  'changes a job whose stop by %s is unconfirmed to %s when the job is released',
+  'releases a job whose stop by %s is unconfirmed, and sets its status to %s',
   async (why, status, cause) => {
     const fleet = await openFleet();
     const rig = await fleet.addIdleWorker();

@@ -136,7 +136,7 @@ describe('the start of the trainers', () => {
   });
 });
 
-describe('one of two workers ends', () => {
+describe('the end of one of two workers', () => {
   test('completes the job when the first worker completes, and frees the second worker after its own end', async () => {
     const { fleet, first, second, jobId } = await runPair();
     valueOf(await first.report(jobId, 'completed', { exit_code: 0 }));

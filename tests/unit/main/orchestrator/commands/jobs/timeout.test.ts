@@ -183,7 +183,7 @@ describe('elapsed time of an attempt', () => {
     const fleet = await openFleet();
     const rig = await fleet.addIdleWorker();
     const job = await fleet.runJob(rig, { timeout_s: 100 });
-    // The report is queued before the decision on the timeout, which is due at the same time.
+    // The worker's report is queued before the timeout, although both are due at the same time.
     fleet.clock.after(100_000, () => void rig.report(job, 'failed', { signal: 'SIGTERM' }));
     await fleet.clock.advance(100_000);
     expect(fleet.job(job)).toMatchObject({ status: 'dispatched', attempt: 2 });

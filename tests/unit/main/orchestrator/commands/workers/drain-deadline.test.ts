@@ -202,7 +202,7 @@ describe('undraining a worker', () => {
     const rig = await fleet.addIdleWorker();
     const job = await fleet.runJob(rig);
     await fleet.drain(rig, { deadlineMs: 20_000 });
-    // The undrain is queued before the decision on the drain, which is due at the same time.
+    // The undrain is queued before the drain deadline, although both are due at the same time.
     fleet.clock.after(20_000, () => void fleet.undrain(rig));
     await fleet.clock.advance(20_000);
     expect(fleet.job(job).status).toBe('running');

@@ -11,7 +11,7 @@ const presenceMs = 45_000;
 const otherAgents: readonly (readonly [title: string, protocol: 1 | 2, other: AgentOptions])[] = [
   ['another instance', 2, { instanceId: 'another' }],
   ['another host', 1, { host: 'another' }],
-  ['the same host name elsewhere', 1, { address: '10.9.9.9' }],
+  ['the same host name at another address', 1, { address: '10.9.9.9' }],
 ];
 
 describe.each(otherAgents)('registering %s (protocol %i)', (_title, protocol, otherAgent) => {

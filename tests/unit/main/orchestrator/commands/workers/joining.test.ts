@@ -83,9 +83,9 @@ describe('a join token', () => {
   });
 
   test.each([
-    ['before it expires', 0],
-    ['after it expired', 2 * hourMs],
-  ])('returns the same result when a join is repeated with the same token %s', async (_case, waitMs) => {
+    ['before the join token expires', 0],
+    ['after the join token expired', 2 * hourMs],
+  ])('returns the same result when a machine repeats its join %s', async (_case, waitMs) => {
     const fleet = await openFleet();
     const rig = await fleet.addWorker();
     const joinToken = await createJoinToken(fleet, rig);

@@ -223,7 +223,7 @@ describe('the trial job after ten minutes', () => {
     ['set back and no stored time', -hourMs, true, trialDelayMs],
     ['set far forward and no stored time', 10_000 * hourMs, true, 0],
   ])(
-    'keeps the time until the trial across a restart with the clocks %s',
+    'dispatches the trial job at the expected time after a restart with the wall clock %s',
     async (_case, clockShiftMs, forgetsTime, remainingMs) => {
       const { fleet, rig } = await openQuarantined();
       const { jobId } = await fleet.submit();

@@ -107,7 +107,7 @@ describe('removing an ephemeral worker', () => {
     const fleet = await openFleet();
     const rig = await fleet.addIdleWorker({ type: 'ephemeral' });
     await rig.disconnect();
-    // The heartbeat is queued before the decision on the removal, which is due at the same time.
+    // The heartbeat is queued before the removal, although both are due at the same time.
     fleet.clock.after(hourMs, () => void rig.beat());
     await fleet.clock.advance(hourMs);
     expect(rig.view().status).toBe('connecting');

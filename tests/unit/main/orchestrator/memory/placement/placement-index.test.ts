@@ -188,7 +188,7 @@ test('places jobs correctly after the index dropped cached shapes and classes', 
   expect(pairs(placeAll(index))).toEqual(['j_9 w_7']);
 });
 
-test('keeps users at their limit while they have no jobs', () => {
+test('remembers which users are at their limit while these users have no jobs', () => {
   const index = makeIndex([], [makeIdleWorker(1)]);
   const users = Array.from({ length: 200 }, (_, n) => ({ n, user: `user-${n}`, isAtLimit: n % 4 > 0 }));
   for (const { n, user, isAtLimit } of users) {
@@ -214,7 +214,7 @@ test('keeps users at their limit while they have no jobs', () => {
   expect(placeJobs()).toEqual(jobsAtLimit);
 });
 
-test('keeps the order of users at their limit while other users have no more jobs', () => {
+test('places the first remaining job after all users were at their limit', () => {
   const index = makeIndex([], [makeIdleWorker(1)]);
   const orders = Array.from({ length: 200 }, (_, n) => n);
   for (const n of orders) {

@@ -27,7 +27,7 @@ test('returns no first item when the ranking is empty', () => {
   expect([ranking.first(), ranking.first(makeItem(1)), ranking.size]).toEqual([undefined, undefined, 0]);
 });
 
-test('skips the excluded item for one call', () => {
+test('skips the excluded item only in the call that excludes it', () => {
   const ranking = createItemRanking();
   const [first, second] = [makeItem(1), makeItem(2)];
   ranking.add(first);

@@ -61,7 +61,7 @@ test.each([
   ['scan.tiff', null, '', null],
   ['stepfather.gif', 'picture', 'image/gif', null],
 ])(
-  'recognises from the name of %s the kind %s with media type "%s" and position %j',
+  'recognizes the kind, media type and position of %s from its name: %s, "%s", %j',
   (key, kind, type, at) => {
     expect(sampleOf(file(key))).toMatchObject({ kind, type, at });
   },
@@ -133,7 +133,7 @@ test.each([
   ['step_10/sample_0.png', 10],
   ['sample_3.png', null],
   ['sample/lora_000250_01_20240101123456_42.png', 250],
-])('reads no step from the prompt number in %s', (key, count) => {
+])('does not confuse the prompt number with the step in %s', (key, count) => {
   const sample = sampleOf(file(key));
   expect(sample.at?.count ?? null).toBe(count);
   const other = sampleOf(file('sample/lora_000500_00_20240101124456_42.png'));

@@ -34,17 +34,17 @@ describe('the listed jobs', () => {
       .toSorted(compareBy(usualOrder))
       .map(({ id, status }) => `${id} ${status}`);
 
-  it('are the jobs of the stream until the first page arrives', () => {
+  it('lists the jobs of the stream until the first page arrives', () => {
     expect(listed([job('a', 1), job('b', 2)], nothingFound)).toEqual(['b pending', 'a pending']);
   });
 
-  it('have the newer state from the stream when a job is also on a page', () => {
+  it('shows the newer state from the stream when a job is also on a page', () => {
     const found = appendPage(nothingFound, [job('b', 2, { status: 'running' }), job('a', 1)], null);
     expect(listed([job('b', 2, { status: 'failed' })], found)).toEqual(['b failed', 'a pending']);
     expect(listed([job('b', 2, { status: 'failed' })], found, 'state:running')).toEqual([]);
   });
 
-  it('exclude stream jobs beyond the last loaded page until all pages are loaded', () => {
+  it('hides stream jobs beyond the last loaded page until all pages are loaded', () => {
     const live = [job('old', 1), job('new', 9)];
     const first = appendPage(nothingFound, [job('c', 5), job('b', 4)], 'next');
     expect(listed(live, first)).toEqual(['new pending', 'c pending', 'b pending']);
@@ -95,7 +95,7 @@ describe('the job order', () => {
     expect([sorted(false), sorted(true)]).toEqual([ascending, descending]);
   });
 
-  it('round-trips through the URL, which omits the default order', () => {
+  it('round-trips the order through the URL, which omits the default order', () => {
     const orderOf = (text: string) => parseOrder(new URLSearchParams(text));
     expect(orderOf('sort=name&order=asc')).toEqual({ sort: 'name', isDescending: false });
     expect(orderOf('sort=nonsense&order=asc')).toEqual(usualOrder);

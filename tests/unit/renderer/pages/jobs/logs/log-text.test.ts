@@ -71,7 +71,7 @@ describe('terminal output', () => {
 });
 
 describe('search hits', () => {
-  test('are found regardless of case, even across colours', () => {
+  test('finds search hits regardless of case, even across colours', () => {
     expect(shown(`Loss ${esc}[31mlo${esc}[0mss`, 'loss')).toEqual([
       'Loss/-/hit',
       ' /-',
@@ -80,14 +80,14 @@ describe('search hits', () => {
     ]);
   });
 
-  test('are found by plain text, not by a pattern', () => {
+  test('finds search hits by plain text, not by a pattern', () => {
     expect(shown('a.b axb [1-2] a\\d', 'a.b')[0]).toBe('a.b/-/hit');
     expect(shown('axb', 'a.b')).toEqual(['axb/-']);
     for (const text of ['[1-2]', 'a\\d', '(', '*', '{2}', '^$|/'])
       expect(piecesOf(`x ${text} y`, text).filter(({ isHit }) => isHit)).toMatchObject([{ text, start: 2 }]);
   });
 
-  test('have the right position when the lower-case text is longer', () => {
+  test('returns the right position of a search hit when the lower-case text is longer', () => {
     expect(shown('İİ x', 'x')).toEqual(['İİ /-', 'x/-/hit']);
   });
 });
@@ -125,7 +125,7 @@ describe('the first error', () => {
     };
   const plain = ({ text }: { readonly text: string }): string => text;
 
-  test('is the earliest error line, whichever search word found it', async () => {
+  test('returns the earliest error line, whichever search word found it', async () => {
     const texts = new Map([
       [7, 'mean error: 1'],
       [8, 'mean error: 2'],
@@ -145,7 +145,7 @@ describe('the first error', () => {
     expect(searches.filter(each => each.startsWith('error'))).toEqual(['error 0']);
   });
 
-  test('is null when no line is an error, and ignores notes that Trainyard added to the log', async () => {
+  test('returns null when no line is an error, and ignores notes that Trainyard added to the log', async () => {
     expect(await firstError(searchIn(new Map([[3, '0 errors']])), plain)).toBeNull();
     const searchNote: SearchLines = async () => ({
       matches: [{ ...logLine(1, 'Error: 12 bytes'), note: 'lost' }],
@@ -154,7 +154,7 @@ describe('the first error', () => {
     expect(await firstError(searchNote, plain)).toBeNull();
   });
 
-  test('is "unread" when the log could not be searched', async () => {
+  test('returns "unread" when the log could not be searched', async () => {
     expect(await firstError(async () => null, plain)).toBe('unread');
   });
 });

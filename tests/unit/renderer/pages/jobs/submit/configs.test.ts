@@ -111,13 +111,13 @@ describe('secrets in a config', () => {
     'apiKey',
     'awsSecretKey',
     'aws_secret_access_key',
-  ])('include the key %s', name => expect(isSecretName(name)).toBe(true));
+  ])('treats the key %s as a secret', name => expect(isSecretName(name)).toBe(true));
   it.each(['tokenizer_max_length', 'max_tokenizer', 'keyframes', 'secretary', 'lr', 'api', 'key'])(
-    'do not include the key %s',
+    'does not treat the key %s as a secret',
     name => expect(isSecretName(name)).toBe(false),
   );
 
-  it('are masked at any depth, and other values are not', () => {
+  it('masks secrets at any depth, and no other values', () => {
     const config = {
       lr: 1,
       hub_token: 'hf_x',
@@ -145,7 +145,7 @@ const toConfigFile = (config: object) => ({
   files: {},
 });
 
-describe('a duplicate', () => {
+describe('a duplicate of a job', () => {
   const own = { config: { lr: 1 }, dataloader: null };
   const folderOf = (config: Readonly<Record<string, unknown>>) => ({
     ...own,
@@ -201,7 +201,7 @@ describe('a duplicate', () => {
     expect(draft({ own }, { config_name: 'inline' })).toMatchObject({ configName: '' });
   });
 
-  it("is invalid until the user enters a config when the job's config is unreadable", () => {
+  it("refuses a duplicate until the user enters a config when the job's config is unreadable", () => {
     expect(draft({})).toMatchObject({ configName: 'digits', config: '' });
     expect(bodyOf(draft({}, { config_name: 'inline' }))).toMatchObject({ ok: false });
   });
@@ -244,7 +244,7 @@ describe('a stored draft', () => {
   };
   const filled: Draft = { ...emptyDraft, config: '{"lr": 1}', labels: [{ id: 1, key: 'a', pattern: 'b' }] };
 
-  it('is restored unchanged, separately for each copied job', () => {
+  it('restores a draft unchanged, separately for each copied job', () => {
     const store = storeOf();
     keepDraft(store, null, filled);
     keepDraft(store, 'j_1', { ...filled, gpus: '2' });
@@ -260,11 +260,11 @@ describe('a stored draft', () => {
     ['a list', '[]'],
     ['a draft with an invalid field', JSON.stringify({ ...filled, labels: 'a' })],
     ['a draft with missing fields', '{"config": "{}"}'],
-  ])('is ignored when the stored text is %s', (_title, text) => {
+  ])('ignores a stored draft that is %s', (_title, text) => {
     expect(keptDraft(storeOf([['trainyard.draft.new', text]]), null)).toBeNull();
   });
 
-  it('is deleted by forgetDrafts, which keeps other entries of the storage', () => {
+  it('deletes the drafts in forgetDrafts, and keeps other entries of the storage', () => {
     const store = storeOf([['trainyard.reloaded', '1']]);
     keepDraft(store, null, filled);
     keepDraft(store, 'j_1', filled);
@@ -272,7 +272,7 @@ describe('a stored draft', () => {
     expect([...store.stored.keys()]).toEqual(['trainyard.reloaded']);
   });
 
-  it('is not stored when it is too large, or when the storage throws', () => {
+  it('does not store a draft that is too large, and ignores a storage that throws', () => {
     const store = storeOf();
     keepDraft(store, null, { ...filled, config: 'x'.repeat(600_000) });
     expect(store.stored.size).toBe(0);
@@ -291,9 +291,12 @@ describe('the format of a pasted text', () => {
     ['{"a": 1}', 'yaml', 'yaml'],
     ['a = ', 'toml', 'toml'],
     ['', 'yaml', 'yaml'],
-  ] as const)('of the text %j in a field with the format %s is %s', (text, previous, expected) => {
-    expect(formatOfText(text, previous)).toBe(expected);
-  });
+  ] as const)(
+    'recognizes the format of the text %j in a field with the format %s: %s',
+    (text, previous, expected) => {
+      expect(formatOfText(text, previous)).toBe(expected);
+    },
+  );
 });
 
 describe('a config in the list', () => {
@@ -316,7 +319,7 @@ describe('a config in the list', () => {
   };
   const now = '3 hr. ago';
 
-  it('shows its model, its GPUs and the time of its last change', () => {
+  it('shows the model, the GPUs and the time of the last change of a config', () => {
     expect(aboutConfig(view, now, t)).toBe('flux · lora · 2 GPUs · changed 3 hr. ago');
     expect(aboutConfig({ ...view, model_type: null, devices: [1, 3] }, now, t)).toBe(
       'flux · GPUs 1, 3 · changed 3 hr. ago',

@@ -26,12 +26,12 @@ describe('change of labels', () => {
     ['adds a label that the worker has', change({ team: 'nlp' })],
     ['removes a label that the worker lacks', change({}, 'rack')],
     ['is empty', change({})],
-  ])('has no effect when it %s', (_title, withoutEffect) => {
+  ])('has no effect when the change %s', (_title, withoutEffect) => {
     expect(changedLabels(labels, withoutEffect)).toBeNull();
     expect(labelChangeText(labels, withoutEffect)).toBe('');
   });
 
-  test('has a text with the labels to add and to remove', () => {
+  test('returns a text with the labels to add and to remove', () => {
     expect(labelChangeText(labels, change({ team: 'video', rack: '4' }, 'site'))).toBe(
       '+team=video +rack=4 −site',
     );

@@ -250,14 +250,14 @@ describe('the pod script', () => {
 });
 
 describe('service commands for an installed worker', () => {
-  test('pass the token of a user service in the environment, not in an argument', () => {
+  test('passes the token of a user service in the environment, not in an argument', () => {
     const { args, env } = run(userService({ ...joining, name: specialName }));
     const serverArguments = ['--orchestrator-url', joining.url];
     expect(args).toEqual(['worker', 'install-service', ...serverArguments, '--name', specialName]);
     expect(env['SIMPLETUNER_WORKER_TOKEN']).toBe(joining.token);
   });
 
-  test('make sudo preserve the token variable for a system service', () => {
+  test('makes sudo preserve the token variable for a system service', () => {
     expect(systemService(joining)).toContain(
       'sudo --preserve-env=SIMPLETUNER_WORKER_TOKEN trainyard worker install-service ',
     );
@@ -269,7 +269,7 @@ describe('the PowerShell command', () => {
   const sha256 = 'e'.repeat(64);
   const forWindows = { ...joining, windowsExecutable: sha256, bundle: 'b'.repeat(64) };
 
-  test('is one line that checks the hash of the executable before the start', () => {
+  test('builds one line that checks the hash of the executable before the start', () => {
     const command = windowsCommand(forWindows, 'service') ?? '';
     expect(command).not.toContain('\n');
     const steps = [
@@ -303,7 +303,7 @@ describe('the PowerShell command', () => {
     expect(windowsCommand({ ...forWindows, type: 'ephemeral' }, 'start')).toContain('try { & $w }');
   });
 
-  test('uses the script for Node without an executable for Windows, and is null without script and executable', () => {
+  test('uses the script for Node without an executable for Windows, and returns null without script and executable', () => {
     const command = windowsCommand({ ...forWindows, windowsExecutable: null }, 'service');
     expect(command).toContain("/agent/trainyard-worker.mjs'");
     expect(command).toContain('{ node $w install-service }');
