@@ -12,18 +12,21 @@ interface WorkerOption {
 export const workerOptions: readonly WorkerOption[] = [
   {
     flags: '--orchestrator-url <url>',
-    description: 'URL of the orchestrator (default: SIMPLETUNER_ORCHESTRATOR_URL)',
+    description: 'URL of the orchestrator (default: $SIMPLETUNER_ORCHESTRATOR_URL)',
   },
   {
     flags: '--worker-token <token>',
-    description: 'worker token or join token (default: SIMPLETUNER_WORKER_TOKEN)',
+    description: 'worker token or join token (default: $SIMPLETUNER_WORKER_TOKEN)',
   },
   {
     flags: '--worker-token-file <file>',
     description: 'file with the token; it must be readable only by you',
   },
   { flags: '--name <name>', description: 'name of this worker (default: the host name)' },
-  { flags: '--persistent', description: 'keep running between jobs (default: exit after one job)' },
+  {
+    flags: '--persistent',
+    description: 'keep running between jobs (default: exit after one job, as an ephemeral worker)',
+  },
   {
     flags: '--label <key=value>',
     description: 'label of this worker; repeatable',
@@ -64,12 +67,12 @@ export const workerOptions: readonly WorkerOption[] = [
   {
     flags: '--data-cache <size>',
     description:
-      'maximum size of cached training data, such as 200GB (default: TRAINYARD_DATA_CACHE, or half of the free space)',
+      'maximum size of cached training data, such as 200GB (default: $TRAINYARD_DATA_CACHE, or half of the free space)',
   },
   {
     flags: '--node-address <address>',
     description:
-      'address at which other workers reach this machine, for jobs on several machines (default: TRAINYARD_NODE_ADDRESS, or the local address of its connection to the orchestrator)',
+      'address at which other workers reach this machine, for jobs on several machines (default: $TRAINYARD_NODE_ADDRESS, or the local address of its connection to the orchestrator)',
   },
   {
     flags: '--notice-signal <name>',
@@ -78,11 +81,11 @@ export const workerOptions: readonly WorkerOption[] = [
   },
   {
     flags: '--leave-with-parent',
-    description: 'exit when stdin closes; the training continues, as with SIGUSR2',
+    description: 'exit when stdin closes, but let the training continue',
   },
   {
     flags: '--no-selftest',
-    description: 'reject test jobs: the self-test and the sample training',
+    description: 'reject the jobs that test the fleet: the trainers selftest and digits',
   },
   {
     flags: '--no-remote-update',

@@ -21,7 +21,7 @@ const exitCodes = { failed: 1, usage: 2 } as const;
 export function updateCommand({ env, ownCommand, log, exit }: UpdateInvocation): Command {
   return new Command('update')
     .description("Replace this program with the orchestrator's version. Trainings continue")
-    .option('--orchestrator-url <url>', 'URL of the orchestrator (default: SIMPLETUNER_ORCHESTRATOR_URL)')
+    .option('--orchestrator-url <url>', 'URL of the orchestrator (default: $SIMPLETUNER_ORCHESTRATOR_URL)')
     .option('--pin <sha256:...>', 'trust only a server with this key; repeatable', collect)
     .option('--ca-file <file>', 'also trust this certificate authority (a PEM file)')
     .option('--ssl-no-verify', 'do not check TLS certificates; safe with --sums')

@@ -60,6 +60,7 @@ async function createProgram(invocation: Invocation, first = ''): Promise<Comman
     .description('Run training jobs on a fleet of GPU machines')
     .version(version)
     .enablePositionalOptions()
+    .helpCommand('help [command]', 'print the help of a command (for its commands: trainyard COMMAND help)')
     .addHelpText(
       'after',
       () =>

@@ -65,16 +65,25 @@ export function withOutput(command: Command): Command {
 export const withConnection = (command: Command): Command =>
   command
     .optionsGroup('Connection:')
-    .option('--url <url>', 'URL of the orchestrator (default: SIMPLETUNER_ORCHESTRATOR_URL, or this machine)')
+    .option(
+      '--url <url>',
+      'URL of the orchestrator (default: $SIMPLETUNER_ORCHESTRATOR_URL, or the orchestrator on this machine)',
+    )
     .option('--token-file <file>', 'file with the access token; only you may be able to read it')
-    .option('--token <token>', 'access token, visible to all users of this machine (default: ADMIN_TOKEN)')
+    .option(
+      '--token <token>',
+      'access token, visible to all users of this machine (default: $ADMIN_TOKEN, or the admin token in --data-dir)',
+    )
     .option(
       '--pin <sha256:...>',
       'trust only a server with this key, as the panel shows it; repeatable',
       collect,
     )
     .option('--ca-file <file>', 'also trust this certificate authority (a PEM file)')
-    .option('--data-dir <folder>', 'data folder of the orchestrator on this machine')
+    .option(
+      '--data-dir <folder>',
+      'data folder of the orchestrator on this machine (default on Linux: ~/.local/share/trainyard)',
+    )
     .option('--config <file>', 'JSON file with values for these options');
 
 async function run(invocation: Invocation, command: Command, act: RemoteSpec['act']): Promise<number> {

@@ -44,7 +44,7 @@ const withNetworkOptions = (command: Command): Command =>
     )
     .option(
       '--public-url <url>',
-      'address for join commands and sign-in links, such as that of a proxy (default: TRAINYARD_PUBLIC_URL)',
+      'address for join commands and sign-in links, such as that of a proxy (default: $TRAINYARD_PUBLIC_URL)',
     )
     .option(
       '--trust-proxy <proxies>',
@@ -60,19 +60,22 @@ const withNetworkOptions = (command: Command): Command =>
 
 const withDataOptions = (command: Command): Command =>
   command
-    .option('--data-dir <folder>', 'folder for the database and the admin token')
+    .option(
+      '--data-dir <folder>',
+      'folder for the database, files and the admin token (default on Linux: ~/.local/share/trainyard)',
+    )
     .option('--configs-dir <folder>', 'folder with training configs (default: DATA-DIR/configs)')
     .option(
       '--heartbeat-timeout <seconds>',
-      'time without contact until a worker is offline (default: SIMPLETUNER_HEARTBEAT_TIMEOUT, or 120)',
+      'time without contact until a worker is offline (default: $SIMPLETUNER_HEARTBEAT_TIMEOUT, or 120)',
     )
     .option(
       '--v1-silence <seconds>',
-      "longer timeout for SimpleTuner's own workers, which send no heartbeat while their trainer is silent",
+      "longer timeout for SimpleTuner's own (v1) workers, which send no heartbeat while their trainer prints nothing; 0 for the same timeout (default: 0)",
     )
     .option(
       '--audit-retention-days <days>',
-      'remove audit entries after this time (default: SIMPLETUNER_AUDIT_RETENTION_DAYS, or never)',
+      'remove audit entries after this time (default: $SIMPLETUNER_AUDIT_RETENTION_DAYS, or never)',
     )
     .option(
       '--audit-witness <file or URL>',
@@ -92,7 +95,10 @@ const withDataOptions = (command: Command): Command =>
       '--log-retention-days <days>',
       'remove logs this long after the job ended; 0 keeps them as long as the job (default: 30)',
     )
-    .option('--trust-clock', 'trust the clock even if it contradicts the time of the last run');
+    .option(
+      '--trust-clock',
+      'trust the clock of this machine although it contradicts the time of the last run; for when that time was wrong',
+    );
 
 const withLocalWorkerOptions = (command: Command): Command =>
   command

@@ -131,7 +131,7 @@ const countsText = (counted: Counted): string | null =>
 
 const exportEntries: RemoteSpec = {
   name: 'export',
-  description: 'Print all entries as JSON lines, oldest first',
+  description: 'Print entries as JSON lines, oldest first (all, unless filtered)',
   shape: withFilter,
   async act(remote) {
     const query = readInput(auditApi.export.query, toFilter(remote.flags), filterFlags);

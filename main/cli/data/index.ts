@@ -28,7 +28,7 @@ const list: RemoteSpec = {
   shape: command =>
     command
       .option('--all', 'also list older versions')
-      .option('--worker <worker>', "only versions on this worker's rig"),
+      .option('--worker <worker>', 'only versions that are stored on this worker'),
   async act(remote) {
     const all = isOn(remote.flags, 'all') ? 'true' : undefined;
     const word = textOf(remote.flags, 'worker');
@@ -112,7 +112,8 @@ async function findVersion(remote: Remote, word: string): Promise<DatasetView> {
 
 const prune: RemoteSpec = {
   name: 'prune',
-  description: 'Remove unused older versions; with names, all unused versions of these datasets',
+  description:
+    'Remove older versions that no job uses; with names, also the newest version of these datasets',
   shape: command =>
     command
       .argument('[name...]', 'datasets whose unused versions to remove')

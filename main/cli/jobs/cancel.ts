@@ -68,7 +68,8 @@ async function cancelNamed(remote: Remote, word: string): Promise<void> {
 
 export const release: RemoteSpec = {
   name: 'release',
-  description: 'Stop waiting for an unreachable worker: requeue its job, or end it as cancelled',
+  description:
+    'Requeue the job of an unreachable worker, or end it as cancelled. The worker may still be training it',
   shape: command => withJobArgument(command, among.unended).option('--yes', 'skip the confirmation'),
   async act(remote, [word]) {
     const { id, status, worker_name: worker } = await findJob(remote, word, among.unended);
@@ -84,7 +85,7 @@ const purgeable = [...waitingStatuses, 'queued', ...finalStatuses];
 
 export const purge: RemoteSpec = {
   name: 'purge',
-  description: 'Delete jobs by status. Pending jobs are cancelled first',
+  description: 'Delete jobs by status, with their files and logs. Pending jobs are cancelled first',
   shape: command => withYes(addPurgeOptions(command)),
   async act(remote) {
     const { flags } = remote;

@@ -26,7 +26,9 @@ export const priority: RemoteSpec = {
   description: 'Change the priority of a pending job',
   shape: command =>
     withJobArgument(command, among.pending).addArgument(
-      new Argument('<priority>', '0 to 50, or a name').choices(Object.keys(priorities)).argParser(priorityOf),
+      new Argument('<priority>', '0 to 50, or a name; higher priorities go first')
+        .choices(Object.keys(priorities))
+        .argParser(priorityOf),
     ),
   async act(remote, [word, level = '']) {
     const body = { priority: priorityOf(level) };
@@ -134,7 +136,8 @@ async function retryGroup(remote: Remote, group: string): Promise<void> {
 
 export const giveUp: RemoteSpec = {
   name: 'give-up',
-  description: 'Stop waiting for files that the worker of a completed job has not uploaded',
+  description:
+    'Reject further uploads of a completed job whose worker has files left. They stay on the worker',
   shape: command => withJobArgument(command, among.all).option('--yes', 'skip the confirmation'),
   async act(remote, [word]) {
     const { id, config_name: name } = await findJob(remote, word);
@@ -148,7 +151,7 @@ export const giveUp: RemoteSpec = {
 
 export const remove: RemoteSpec = {
   name: 'delete',
-  description: 'Delete an ended job',
+  description: 'Delete an ended job, with its files and logs',
   shape: command => withYes(withJobArgument(command, among.ended)),
   async act(remote, [word]) {
     const { id, config_name: name } = await findJob(remote, word, among.ended);

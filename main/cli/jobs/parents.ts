@@ -16,7 +16,7 @@ export const withParentOptions = (command: Command): Command =>
     )
     .option(
       '--input <name=job:file>',
-      'take a file of this job: result, "checkpoint best", "checkpoint newest", "checkpoint 500", "state newest" to continue from, or a path; repeatable',
+      'file of another job that the config names as {{inputs.NAME}}: result, "checkpoint best", "checkpoint newest", "checkpoint 500", "state newest" (to continue the training), or a path; repeatable',
       collect,
     );
 

@@ -27,33 +27,46 @@ export const requirementFields = {
 export const withRequirementOptions = (command: Command): Command =>
   command
     .addOption(
-      new Option('-t, --target <target>', 'where the job may run (default: auto)').choices(Target.options),
+      new Option(
+        '-t, --target <target>',
+        'auto: any machine; worker: not the machine of the server; local: only that machine (default: auto)',
+      ).choices(Target.options),
     )
-    .option('--gpus <count>', 'number of GPUs (default: num_processes of the config)', wholeNumber)
+    .option(
+      '--gpus <count>',
+      'number of GPUs on each machine (default: num_processes of the config)',
+      wholeNumber,
+    )
     .option('--nodes <count>', 'number of machines that train together (default: 1)', wholeNumber)
     .option('--vram <gb>', 'minimum memory of each GPU, in GB (nominal size)', decimal)
     .option('--accelerator <kind>', 'kind of GPU: cuda, rocm, mps, ...')
     .option('--label <key=glob>', 'label that the worker must have; repeatable', addLabel)
     .addOption(
-      new Option('--priority <priority>', '0 to 50, or a name (default: normal)')
+      new Option(
+        '--priority <priority>',
+        '0 to 50, or a name; higher priorities go first (default: normal, which is 10)',
+      )
         .choices(Object.keys(priorities))
         .argParser(priorityOf),
     )
-    .option(
-      '--max-retries <count>',
-      'maximum number of retries after a lost worker (default: 3)',
-      wholeNumber,
-    )
+    .option('--max-retries <count>', 'maximum number of retries (default: 3)', wholeNumber)
     .addOption(
-      new Option('--retry-on <causes>', 'other failures to retry after, separated by commas')
+      new Option(
+        '--retry-on <causes>',
+        'also retry after these failures, separated by commas; after worker_lost and preempted, a job is always retried',
+      )
         .choices(FailureCause.options)
         .argParser(wordsAmong('cause', FailureCause.options)),
     )
-    .option('--timeout <time>', 'time limit of each attempt, such as 12h', timeSpan)
+    .option(
+      '--timeout <time>',
+      'time limit of each attempt, such as 30m or 12h; a number without a unit counts seconds (default: no limit)',
+      timeSpan,
+    )
     .addOption(
       new Option(
         '--on-lost-contact <what>',
-        'what the worker does when it loses contact with the orchestrator',
+        'whether the worker continues or stops the training when it loses contact with the orchestrator (default: continue)',
       ).choices(OnLostContact.options),
     )
     .option('--any-gpu', 'ignore accelerate_visible_devices in the config')
@@ -63,10 +76,10 @@ export const withDataOptions = (command: Command): Command =>
   command
     .option(
       '--data <path>',
-      'also push this folder or file; the config must use the same path; repeatable',
+      'push this folder or file, too; the config must use the same path; repeatable (default: the data that a local config names)',
       collect,
     )
-    .option('--no-data', 'do not push data, because the rigs have it at the same paths');
+    .option('--no-data', 'do not push data, because the workers have it at the same paths');
 
 /** Pushes the data of a local config, and returns its versions. Configs on the orchestrator name paths on the rigs. */
 export async function dataOf(remote: Remote, argument: ConfigArgument, configPath: string) {

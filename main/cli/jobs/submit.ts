@@ -104,7 +104,7 @@ function addOptions(command: Command): Command {
       .addOption(
         new Option(
           '--after-on <end>',
-          'which end of those jobs to wait for: success, or any end (default: success)',
+          'how the jobs of --after and --input must end: success, or end for any outcome (default: success)',
         ).choices(AfterOn.options),
       )
       .addOption(new Option('--for-approval', 'the same as --requires-approval').hideHelp())
@@ -129,7 +129,7 @@ const withConfigArgument = (command: Command): Command =>
 function noWait(): Option {
   const option = new Option(
     '--no-wait',
-    'do not queue the job; exit with code 7 unless a worker can start it now',
+    'reject the job with exit code 7 unless a worker can start it now (not the opposite of --wait)',
   );
   option.negate = false;
   return option;

@@ -15,7 +15,7 @@ export const mcp: RemoteSpec = {
   name: 'mcp',
   description: 'Serve the API to an AI assistant (Model Context Protocol, on standard input and output)',
   examples: [
-    'trainyard tokens create assistant --allow queue.view',
+    'trainyard tokens create assistant --allow queue.view  (save the token in ~/.trainyard-assistant)',
     'claude mcp add trainyard -- trainyard mcp --token-file ~/.trainyard-assistant',
   ],
   shape: command =>

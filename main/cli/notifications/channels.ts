@@ -90,7 +90,7 @@ function printChannel(remote: Remote, answer: ChannelView, newSecret: string | n
 
 const set: RemoteSpec = {
   name: 'set',
-  description: 'Rename, enable or disable a channel, or replace its target with all secrets',
+  description: 'Rename, enable or disable a channel, or replace its target, including all secrets',
   shape: command =>
     withTarget(
       command

@@ -35,11 +35,11 @@ const withRule = (command: Command): Command =>
       `events, separated by commas: ${notificationEvents.join(', ')}`,
       wordsAmong('event', notificationEvents),
     )
-    .option('--user <name>', 'only jobs of this user; "all" for all users (default: all)')
-    .option('--tag <tag>', 'only jobs with this tag; "all" for all jobs (default: all)')
+    .option('--user <name>', 'only jobs of this user; "all" for all users')
+    .option('--tag <tag>', 'only jobs with this tag; "all" for all jobs')
     .option(
       '--stalled-minutes <count>',
-      'minutes without a new step for no_progress (default: 30)',
+      'minutes without a new step for no_progress; 30 in a new rule',
       wholeNumber,
     )
     .option('--enable', 'send what matches')

@@ -14,11 +14,10 @@ const noun = { noun: 'target', remedy: 'Give a local file, or - for standard inp
 export const withTarget = (command: Command): Command =>
   command
     .addOption(
-      new Option('--kind <kind>', 'receiver of a web address; for ntfy and email, use --file').choices([
-        'discord',
-        'slack',
-        'webhook',
-      ]),
+      new Option(
+        '--kind <kind>',
+        'service behind the URL of --url-file; for ntfy and email, use --file',
+      ).choices(['discord', 'slack', 'webhook']),
     )
     .option('--url-file <file>', 'file with the URL of the receiver; - for standard input')
     .option(

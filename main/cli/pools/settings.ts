@@ -141,7 +141,7 @@ const placeholders: Readonly<Record<Kind, string>> = {
   time: 'time',
   words: 'names',
   labels: 'key=value',
-  hours: 'from-to',
+  hours: 'hours',
   text: 'text',
 };
 
@@ -150,6 +150,7 @@ function optionOf(setting: PoolSetting, isChange: boolean): Option {
   const { flag, kind, isOptional, description } = setting;
   const before = valueText(setting, setting.defaultValue);
   const notes = [
+    kind === 'hours' ? 'such as "22:00-06:00 Europe/Berlin mon,tue"' : null,
     kind === 'labels' ? `${isChange ? 'KEY- removes one; ' : ''}repeatable` : null,
     isChange || before === '' || before === none || kind === 'labels' ? null : `default: ${before}`,
   ].filter(note => note !== null);

@@ -53,10 +53,14 @@ function age(text: string): number {
 
 const cleanup: RemoteSpec = {
   name: 'cleanup',
-  description: 'Delete old jobs',
+  description: 'Delete jobs that ended long ago, with their files and logs',
   shape: command =>
     command
-      .requiredOption('--older-than <time>', 'minimum age of the jobs, such as 30d', age)
+      .requiredOption(
+        '--older-than <time>',
+        'minimum time since the end of the jobs, from 1d to 365d (required)',
+        age,
+      )
       .option('--yes', 'skip the confirmation'),
   async act(remote) {
     const seconds = numberOf(remote.flags, 'older-than') ?? Number.NaN;

@@ -9,8 +9,8 @@ export const move: RemoteSpec = {
   description: 'Move a pending job directly before or after another one of the same priority',
   shape: command =>
     withJobArgument(command, among.pending)
-      .option('--before <job>', 'the job that then runs after it')
-      .option('--after <job>', 'the job that then runs before it'),
+      .option('--before <job>', 'move JOB directly before this job')
+      .option('--after <job>', 'move JOB directly after this job'),
   async act(remote, [word]) {
     const before = textOf(remote.flags, 'before');
     const after = textOf(remote.flags, 'after');

@@ -116,7 +116,8 @@ async function warnOfNamesakes(
 
 export const join: RemoteSpec = {
   name: 'join',
-  description: 'Print a one-time join command for a worker. Its old token works until the command is used',
+  description:
+    'Print a one-time join command for a worker, such as for another machine. Its old token works until the command is used',
   shape: command =>
     withWorkerArgument(command).option(
       '--expires <time>',
@@ -147,7 +148,8 @@ export const join: RemoteSpec = {
 
 export const rotate: RemoteSpec = {
   name: 'rotate',
-  description: 'Replace the token of a worker, and print its new join command. The old token stops working',
+  description:
+    'Replace the token of a worker, such as a leaked one, and print its new join command. The old token stops working immediately',
   shape: command =>
     withWorkerArgument(command)
       .option('--after-job', 'keep the old token valid until the current job ends')

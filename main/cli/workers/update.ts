@@ -42,7 +42,7 @@ export const update: RemoteSpec = {
       .argument('[worker...]', 'worker names, ids, or the starts of ids')
       .option('--all', 'all workers that can be updated')
       .addOption(
-        new Option('--when <when>', 'idle: when the running job has ended; now: the job continues')
+        new Option('--when <when>', 'idle: after the running job; now: immediately, while the job continues')
           .choices(['idle', 'now'])
           .default('idle'),
       )
