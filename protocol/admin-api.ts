@@ -43,7 +43,7 @@ export const workersApi = {
         .max(1_000)
         .optional()
         .describe(
-          'Page size, in order of creation, counted after `status_filter`. Without a limit, all workers are returned.',
+          'Page size, in order of creation. `status_filter` applies to each page, so a page can have fewer workers. Without a limit, all workers are returned.',
         ),
       cursor: WorkerId.optional().describe(
         '`next_cursor` of the previous page; stays valid if that worker is deleted. Ignored without `limit`.',

@@ -13,7 +13,9 @@ const BatchJob = SubmitRequest.superRefine((job, context) => {
   for (const field of forbiddenFields) {
     if (job[field] === false || job[field] === undefined) continue;
     const message =
-      field === 'no_wait' ? 'the jobs of a batch may wait' : 'give it once, for the whole batch instead';
+      field === 'no_wait'
+        ? 'cannot be set in a batch, because its jobs can always wait'
+        : 'give it once, for the whole batch instead';
     context.addIssue({ code: 'custom', path: [field], message });
   }
 });

@@ -144,7 +144,10 @@ export const datasetsApi = {
           .max(1_000)
           .optional()
           .describe('Only these versions by id, including the newest.'),
-        dry_run: z.boolean().default(false).describe('Whether to report only what would be removed.'),
+        dry_run: z
+          .boolean()
+          .default(false)
+          .describe('Whether to only report what would be removed, without removing it.'),
       })
       .refine(({ names, versions }) => names === undefined || versions === undefined, {
         path: ['versions'],

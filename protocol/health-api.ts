@@ -93,7 +93,7 @@ export const SystemStatus = z
             .number()
             .nullable()
             .describe(
-              'Load in percent. Null on machines with several GPUs, because the agent reports one figure for all.',
+              'Load in percent; null when unknown, as with several GPUs and an agent that reports one figure for all of them.',
             ),
           memory_percent: z.number().nullable().describe('GPU memory in use in percent; null when unknown.'),
         }),

@@ -30,7 +30,7 @@ const isWebAddress = (text: string): boolean => {
 
 export const WebAddress = Line.min(1)
   .max(2_000)
-  .refine(isWebAddress, 'expected a URL that begins with https://, without a user name');
+  .refine(isWebAddress, 'expected a URL that begins with https:// or http://, without a user name');
 
 const Secret = Line.min(1).max(500);
 const Mailbox = z.email('expected an e-mail address').max(254);

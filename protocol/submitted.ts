@@ -26,7 +26,7 @@ const Accepted = z.object({
   warnings: z
     .array(JobWarning)
     .optional()
-    .describe('Warnings about the worker that takes the job; older servers omit it.'),
+    .describe('Warnings about the config, and about the worker that takes the job; older servers omit it.'),
 });
 
 /** Response to a request with `no_wait` when no worker can start the job immediately. No job was created. */
@@ -92,7 +92,7 @@ export const DryRunResult = z.object({
     .array(JobWarning)
     .optional()
     .describe(
-      'Warnings about the worker that would take the job, or about every worker that could; older servers omit it.',
+      'Warnings about the config, and about the worker that would take the job or every worker that could; older servers omit it.',
     ),
   needs: z
     .object({

@@ -1655,8 +1655,8 @@ class Trainyard:
 
         status_filter: Return only workers with this status.
 
-        limit: Page size, in order of creation, counted after `status_filter`. Without a limit, all
-        workers are returned.
+        limit: Page size, in order of creation. `status_filter` applies to each page, so a page can
+        have fewer workers. Without a limit, all workers are returned.
 
         cursor: `next_cursor` of the previous page; stays valid if that worker is deleted. Ignored
         without `limit`.
@@ -3493,7 +3493,7 @@ class Trainyard:
 
         versions: Only these versions by id, including the newest.
 
-        dry_run: Whether to report only what would be removed.
+        dry_run: Whether to only report what would be removed, without removing it.
         """
         return self._transport.json("POST", "/api/datasets/prune", None, _without_unset({"names": names, "versions": versions, "dry_run": dry_run}))
 

@@ -29,7 +29,9 @@ describe('trainyard jobs submit --after', () => {
     expect(second.out).toContain('Waits for 2 jobs: flux-base (pending), upscaler (pending)');
     const details = (await jobs('get', idIn(second.out))).out;
     expect(details).toMatch(
-      new RegExp(`After +flux-base \\(${base}\\)  pending, any end\\n +upscaler \\(${upscaler}\\)`),
+      new RegExp(
+        `After +flux-base \\(${base}\\)  pending, whatever its outcome\\n +upscaler \\(${upscaler}\\)`,
+      ),
     );
     expect((await jobs('get', 'upscaler')).out).toMatch(/Then +report \(j_\w+\) {2}pending/);
     expect((await jobs('why', 'upscaler')).out).toMatch(/Why +Waits for flux-base \(pending\)/);
@@ -59,7 +61,7 @@ describe('trainyard jobs submit --after', () => {
       'end',
     ];
     const details = (await jobs('get', idIn((await submit(...args)).out))).out;
-    expect(details).toMatch(new RegExp(`After +flux-base \\(${base}\\)  pending, any end`));
+    expect(details).toMatch(new RegExp(`After +flux-base \\(${base}\\)  pending, whatever its outcome`));
     expect(details).toMatch(
       new RegExp(`Inputs +weights  result of flux-base \\(${base}\\)\n +log  logs/train.txt of flux-base`),
     );

@@ -122,7 +122,7 @@ const parentsText = ({ on, parents }: JobParents): string =>
   parents
     .map(({ job_id: id, name, status, retry_id: retry, done, trouble }) => {
       const state = done ? 'done' : parentState(trouble ? `${status}, and ${trouble}` : status, retry);
-      return `${name ?? 'unknown'} (${id})  ${state}${on === 'end' ? ', any end' : ''}`;
+      return `${name ?? 'unknown'} (${id})  ${state}${on === 'end' ? ', whatever its outcome' : ''}`;
     })
     .join('\n');
 
@@ -197,8 +197,8 @@ function requirementsText(job: JobView): string | null {
   const parts = [
     target === 'auto' ? null : `target ${target}`,
     nodes === 1 ? null : `${nodes} machines`,
-    gpus === 0 ? null : `${gpus} GPU${gpus === 1 ? '' : 's'}${nodes === 1 ? '' : ' on each'}`,
-    vram === 0 ? null : `${vram} GB on each`,
+    gpus === 0 ? null : `${gpus} GPU${gpus === 1 ? '' : 's'}${nodes === 1 ? '' : ' per machine'}`,
+    vram === 0 ? null : `${vram} GB per GPU`,
     job.accelerator,
     ...Object.entries(labels).map(([key, pattern]) => `${key}=${pattern}`),
     limit === null ? null : `at most ${duration(limit)}`,

@@ -149,12 +149,12 @@ const sha256Of = (text: string): string => createHash('sha256').update(text).dig
 
 const notBuilt = refuse(
   'program_not_built',
-  'The worker program was not built on this machine: "npm run build" in the checkout of the orchestrator builds it',
+  'The orchestrator has no worker program yet: "npm run build" in its checkout builds the program',
 );
 const noExecutable = refuse(
   'program_not_built',
-  'This worker was not built on this machine: "npm run build:worker -- --all-platforms" builds the workers for all systems on ' +
-    'Linux x64. trainyard-worker.mjs is the same program for machines with Node',
+  'The orchestrator has no worker program for this system. On Linux x64, "npm run build:worker -- --all-platforms" in its ' +
+    'checkout builds the program for all systems. On a machine with Node, use trainyard-worker.mjs instead',
 );
 const tooMany = refuse(
   'too_many_downloads',

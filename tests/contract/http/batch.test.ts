@@ -85,7 +85,7 @@ describe('submitting a batch', () => {
       'jobs.1: There is no job j_none to wait for',
       expect.stringMatching(/^jobs\.1: The data for \/p is not stored/),
       expect.stringMatching(/^jobs\.1\.priority: /),
-      'jobs.1.no_wait: the jobs of a batch may wait',
+      'jobs.1.no_wait: cannot be set in a batch, because its jobs can always wait',
       'jobs.0.idempotency_key: give it once, for the whole batch instead',
       'jobs.0.dry_run: give it once, for the whole batch instead',
       'jobs: must have at least 1 entry',

@@ -46,7 +46,7 @@ describe('job columns and facts', () => {
 
   test('shows all requirements of a job', () => {
     const fields = { gpu_count: 2, gpu_vram_gb: 24, accelerator: 'cuda', worker_labels: { gpu: 'a*' } };
-    expect(factsOf(fields)['Requires']).toBe('2 GPUs, 24 GB on each, cuda, gpu=a*');
+    expect(factsOf(fields)['Requires']).toBe('2 GPUs, 24 GB per GPU, cuda, gpu=a*');
     expect(factsOf({})['Requires']).toBeNull();
   });
 });
@@ -93,7 +93,7 @@ describe('detailFacts of an attempt', () => {
     [{ checkpoint: 'c', step: null, steps_lost: null }, /; continued from c$/],
     [{ checkpoint: null, step: null, steps_lost: 1 }, /; started from the beginning, 1 step lost$/],
     [{ checkpoint: null, step: null, steps_lost: null }, /; started from the beginning$/],
-  ])('shows where an attempt with the resumption %j started', (resumed, pattern) => {
+  ])('shows where training started when the field `resumed` of the attempt is %j', (resumed, pattern) => {
     expect(attemptText(resumed)).toMatch(pattern);
   });
 
