@@ -66,7 +66,7 @@ export interface Translator extends FormatLocale {
 }
 
 export interface LanguageTexts {
-  /** Knows only the texts of the first page until `loadAll` has ended. */
+  /** Knows only the texts of the first page until the promise of `loadAll` resolves. */
   readonly t: Translator;
   /** Loads the texts of all other pages. Returns the same promise at each call, because React's `use` requires that. */
   readonly loadAll: () => Promise<void>;

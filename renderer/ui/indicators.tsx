@@ -110,6 +110,7 @@ interface SparklineProps {
   readonly minMs?: number;
 }
 
+/** Size of a sparkline in pixels. */
 const width = 48;
 const height = 18;
 

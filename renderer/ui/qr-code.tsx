@@ -6,7 +6,7 @@ interface QrCodeProps {
   readonly label: string;
 }
 
-/** Width of the empty border in modules, which cameras need to find the code. */
+/** Width of the empty border in modules (squares of the code). Cameras need the border to find the code. */
 const border = 4;
 
 /** A QR code as black squares on white in each theme, because many cameras do not read inverted codes. */

@@ -9,11 +9,17 @@ const end = /(?:=[^=]{1,12}|[-_/ ][^-_/= ]{1,12}|.{6})$/u;
  */
 export function ShortName({ name }: { readonly name: string }) {
   if (name.length <= maxPlain) return name;
-  const tail = end.exec(name)?.[0] ?? '';
+  const { head, tail } = splitName(name);
   return (
     <span className="short-name">
-      <span>{name.slice(0, name.length - tail.length)}</span>
+      <span>{head}</span>
       <span>{tail}</span>
     </span>
   );
+}
+
+/** Splits a name before the part that tells it apart from similar names. */
+export function splitName(name: string): { readonly head: string; readonly tail: string } {
+  const tail = end.exec(name)?.[0] ?? '';
+  return { head: name.slice(0, name.length - tail.length), tail };
 }

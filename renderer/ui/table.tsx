@@ -67,6 +67,7 @@ export interface TableControl<R> {
 
 /** `onNearEnd` is called this many rows before the end, about two screens. */
 const nearEnd = 30;
+/** Heights in pixels: of a row, and of the details of an expanded row. */
 export const rowHeight = 48;
 const detailsHeight = 220;
 const closedRow = { height: rowHeight };
@@ -76,8 +77,8 @@ const openRow = {
 };
 
 /**
- * A table that renders only the visible rows. While the pointer is over the table, rows are updated in place and keep
- * their positions, so that no row moves away from the pointer.
+ * A table that renders only the visible rows. While the pointer is over the table, rows keep their positions and are
+ * updated in place. So no row moves away from the pointer.
  */
 export function Table<R>(props: TableProps<R>) {
   const { label, columns, rows, idOf, nameOf, onOpen, empty, details, isBusy = false } = props;

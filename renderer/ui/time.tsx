@@ -35,7 +35,7 @@ export function useNow(everyMs = 5_000): number {
 }
 
 interface TimeProps {
-  /** A time in RFC 3339; null is shown as never. */
+  /** A time in RFC 3339; null is shown as "never". */
   readonly at: string | null;
   readonly style?: 'relative' | 'absolute';
   /** Lead of the server's clock over this computer's, in milliseconds, for times that the server measured. */

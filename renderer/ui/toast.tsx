@@ -16,7 +16,7 @@ export const showToast = (text: string): void => whenReady(toast => void toast(t
 export const showFailure = (t: Translator, failure: CallFailure): void =>
   showTrouble(t, detailOf(failure) ?? t('error.unreachable'));
 
-/** Shows an error message of the desktop app. */
+/** Shows an error message below a general title. */
 export const showTrouble = (t: Translator, detail: string): void =>
   whenReady(toast => void toast.error(t('error.title'), { description: detail }));
 

@@ -150,7 +150,7 @@ test("moves a job with taps, and explains why the move fails after another job's
   await context.close();
 });
 
-test('moves a job through 2,000 rows with PageDown, and with the mouse below the edge of the table', async ({
+test('moves a job in a table of 2,000 rows with PageDown, and by holding the mouse below the table so that it scrolls', async ({
   page,
 }) => {
   test.setTimeout(120_000);
@@ -211,7 +211,7 @@ test('groups pending jobs by the reason for waiting, and links a queue limit to 
   await expect(groups.first()).toContainText('3 jobs wait');
   await expect(groups.first()).toContainText('rig-1 is busy');
   await expect(groups.first()).toContainText('next free in about 30m');
-  await expect(groups.last()).toContainText('1 job waits for 64 GPUs');
+  await expect(groups.last()).toContainText('huge waits for 64 GPUs');
   await groups.first().getByRole('button').focus();
   await page.keyboard.press('Enter');
   await expect(groups.first().getByRole('listitem')).toHaveText([/1.*same-1/, /2.*same-2/, /3.*same-3/]);

@@ -26,6 +26,8 @@ export const queue = {
   'queue.groups': 'Why jobs wait',
   'queue.group.for': '{count, plural, one {# job waits for {needs}} other {# jobs wait for {needs}}}',
   'queue.group.any': '{count, plural, one {# job waits} other {# jobs wait}}',
+  'queue.group.oneFor': '{job} waits for {needs}',
+  'queue.group.oneAny': '{job} waits',
   'queue.group.allBusy':
     '{count, plural, one {The only matching worker is busy} other {All # matching workers are busy}}',
   'queue.group.oneBusy': '{worker} is busy',

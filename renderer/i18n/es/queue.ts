@@ -27,6 +27,8 @@ export const queue: Readonly<Record<QueueKey, string>> = {
   'queue.groups': 'Por qué esperan los trabajos',
   'queue.group.for': '{count, plural, one {# trabajo espera {needs}} other {# trabajos esperan {needs}}}',
   'queue.group.any': '{count, plural, one {# trabajo espera} other {# trabajos esperan}}',
+  'queue.group.oneFor': '{job} espera {needs}',
+  'queue.group.oneAny': '{job} espera',
   'queue.group.allBusy':
     '{count, plural, one {El único worker adecuado está ocupado} other {Los # workers adecuados están ocupados}}',
   'queue.group.oneBusy': '{worker} está ocupado',

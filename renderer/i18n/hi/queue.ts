@@ -26,6 +26,8 @@ export const queue: Readonly<Record<QueueKey, string>> = {
   'queue.groups': 'जॉब क्यों रुके हैं',
   'queue.group.for': '{count, plural, one {# जॉब को {needs} का इंतज़ार है} other {# जॉब को {needs} का इंतज़ार है}}',
   'queue.group.any': '{count, plural, one {# जॉब इंतज़ार में है} other {# जॉब इंतज़ार में हैं}}',
+  'queue.group.oneFor': '{job} को {needs} का इंतज़ार है',
+  'queue.group.oneAny': '{job} इंतज़ार में है',
   'queue.group.allBusy': '{count, plural, one {एकमात्र उपयुक्त वर्कर व्यस्त है} other {सभी # उपयुक्त वर्कर व्यस्त हैं}}',
   'queue.group.oneBusy': '{worker} व्यस्त है',
   'queue.group.nextFree': 'अगला लगभग {time} में खाली होगा',

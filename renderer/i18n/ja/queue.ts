@@ -27,6 +27,8 @@ export const queue: Readonly<Record<QueueKey, string>> = {
   'queue.groups': 'ジョブが待つ理由',
   'queue.group.for': '{count, plural, other {# 件のジョブが {needs} を待っています}}',
   'queue.group.any': '{count, plural, other {# 件のジョブが待っています}}',
+  'queue.group.oneFor': '{job} が {needs} を待っています',
+  'queue.group.oneAny': '{job} が待っています',
   'queue.group.allBusy': '{count, plural, other {条件に合うワーカー # 台は使用中です}}',
   'queue.group.oneBusy': '{worker} は使用中です',
   'queue.group.nextFree': '約 {time} 後に空きます',

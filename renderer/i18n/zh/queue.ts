@@ -24,6 +24,8 @@ export const queue: Readonly<Record<QueueKey, string>> = {
   'queue.groups': '任务等待的原因',
   'queue.group.for': '{count, plural, other {# 个任务在等待 {needs}}}',
   'queue.group.any': '{count, plural, other {# 个任务在等待}}',
+  'queue.group.oneFor': '{job} 在等待 {needs}',
+  'queue.group.oneAny': '{job} 在等待',
   'queue.group.allBusy': '{count, plural, other {符合条件的 # 个工作节点正忙}}',
   'queue.group.oneBusy': '{worker} 正忙',
   'queue.group.nextFree': '预计约 {time}后有空闲',

@@ -10,7 +10,7 @@ import { Time } from '../../ui/time.tsx';
 import { useJobActions } from '../jobs/job-actions.tsx';
 import { waitsForApproval } from './order.ts';
 
-/** Maximum number of jobs to list. The heading then links to the jobs page, which lists all. */
+/** Maximum number of jobs to list. If there are more, the heading links to the jobs page, which lists all of them. */
 const maxShown = 20;
 
 /** Lists jobs that wait for approval, oldest first. Renders nothing if there are none. */

@@ -77,6 +77,7 @@ export function Cleanup() {
   );
 }
 
+/** Maximum number of pages to read. A page has 500 jobs. */
 const maxPages = 20;
 
 /** Counts old jobs. Reads up to 10,000 jobs, because the server has no call that counts them. */

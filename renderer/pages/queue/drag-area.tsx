@@ -31,7 +31,7 @@ export function DragArea({ control, rowOf, children }: DragAreaProps) {
     control.pointTo(Math.round((pointerY.current - body.getBoundingClientRect().top) / rowHeight));
   };
   useEdgeScroll({ isOn: isDragged, box, pointer: pointerY, onScroll: pointToGap });
-  // Restore the focus on the grip. The focus is lost when the list moves the row, or when the buttons of the bar disappear.
+  // Restore the focus on the grip. The focus is lost when the list moves the row, or when the move bar disappears.
   const { ended } = control;
   useEffect(() => {
     if (ended?.by !== 'keys' || !isFocusLost()) return;

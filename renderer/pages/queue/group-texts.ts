@@ -6,9 +6,14 @@ import type { QueueTranslator } from './texts.ts';
 
 const lists = perLanguage(language => new Intl.ListFormat(language, { type: 'unit', style: 'short' }));
 
-/** Names a group by its number of jobs and their requirements: "12 jobs wait for rtx4090". */
-export function groupTitle({ count, needs }: WaitGroup, t: QueueTranslator): string {
+/**
+ * Names a group by its number of jobs and their requirements: "12 jobs wait for rtx4090". `job`: the name of the only job of
+ * the group, which replaces the number.
+ */
+export function groupTitle({ count, needs }: WaitGroup, job: string | undefined, t: QueueTranslator): string {
   const list = needs === null ? '' : needsText(needs, t);
+  if (job !== undefined)
+    return list === '' ? t('queue.group.oneAny', { job }) : t('queue.group.oneFor', { job, needs: list });
   return list === '' ? t('queue.group.any', { count }) : t('queue.group.for', { count, needs: list });
 }
 
@@ -19,8 +24,8 @@ const roughly = (seconds: number): number =>
   seconds < 2 * minute ? seconds : Math.round(seconds / minute) * minute;
 
 /**
- * States that all matching workers are busy, and when one becomes free. Null if some are unavailable for other reasons.
- * `worker`: the name of the only matching worker.
+ * States that all matching workers are busy, and when one becomes free. Returns null if some of them are unavailable for
+ * other reasons. `worker` is the name of the only matching worker; undefined if there are several.
  */
 export function freeText(
   { wait, workers, next_free_s: nextFree }: WaitGroup,

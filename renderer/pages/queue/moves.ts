@@ -2,13 +2,13 @@ import type { JobId } from '../../../protocol/ids.ts';
 import type { JobView } from '../../../protocol/job.ts';
 import { effectivePriority, type QueueRow } from './order.ts';
 
-/** The place to which a job moves: directly before or after the job `id`. */
+/** The position to which a job moves: directly before or after the job `id`. */
 export interface Target {
   readonly id: JobId;
   readonly side: 'before' | 'after';
 }
 
-/** Why a job cannot move next to another job. Both must be at the top of the queue, or both must have the same priority. */
+/** Why a job cannot move next to another job: only one of them is at the top of the queue, or their priorities differ. */
 type Refusal = 'targetIsTop' | 'jobIsTop' | 'priority';
 
 /** The result of dropping a job into a gap between two rows. */
@@ -47,11 +47,12 @@ export function lineAt(rows: readonly QueueRow[], gap: number): Target | null {
   return above === undefined ? null : { id: above.id, side: 'after' };
 }
 
-/** Returns the position in the table, from 1, after a drop into the gap. `from` is the current index of the row. */
+/** Returns the position in the table, counted from 1, after a drop into the gap. `from` is the current index of the row. */
 export const positionAt = (from: number, gap: number): number => (gap > from ? gap : gap + 1);
 
 export type Step = 'up' | 'down' | 'pageUp' | 'pageDown' | 'first' | 'last';
 
+/** Number of rows that Page Up and Page Down move a job. */
 const pageRows = 10;
 
 /** Returns the gap after a key press. The two gaps next to the job's own row count as one. */

@@ -95,6 +95,7 @@ export function limitOf(text: string): number | null | undefined {
  */
 const readDelayMs = 1_000;
 const longReadDelayMs = 2_000;
+/** Number of jobs above which a queue counts as long. */
 const longQueue = 5_000;
 
 /** The order after a failed first read. The jobs are then sorted by the server's rule. */

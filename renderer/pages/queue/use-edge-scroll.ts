@@ -11,12 +11,12 @@ const maxFrameMs = 50;
 interface EdgeScroll {
   readonly isOn: boolean;
   readonly box: RefObject<HTMLElement | null>;
-  /** The vertical position of the pointer in the window. */
+  /** The vertical position of the pointer in the window, in pixels. */
   readonly pointer: RefObject<number>;
   readonly onScroll: () => void;
 }
 
-/** Scrolls the table while a drag is near its upper or lower edge, faster beyond the edge. */
+/** Scrolls the table while a drag is near the upper or lower edge of the table. Scrolls faster beyond the edge. */
 export function useEdgeScroll({ isOn, box, pointer, onScroll }: EdgeScroll): void {
   const scrolled = useRef(onScroll);
   scrolled.current = onScroll;

@@ -21,7 +21,7 @@ export interface Moving {
   /** The line at the gap that the user points to. */
   readonly line: Target | null;
   readonly plan: Plan;
-  /** Position of the job after the drop, from 1. */
+  /** Position of the job after the drop, counted from 1. */
   readonly position: number;
   /** The refused plan beyond a boundary that stopped the last key press; null if no boundary stopped it. */
   readonly stopped: Plan | null;
@@ -119,7 +119,7 @@ export function useMoving({ table, send }: MovingDeps) {
       put(null);
       setSentId(move.job.id);
       const isMoved = await send(move.job.id, plan.target);
-      // The drop let the pointer enter the table again, which froze the rows.
+      // The drop let the pointer enter the table again, so the table has frozen the positions of its rows.
       table.current?.unfreeze();
       end(move, isMoved ? 'moved' : 'stayed', isMoved ? position : index + 1);
       if (isMoved) table.current?.scrollTo(position - 1);

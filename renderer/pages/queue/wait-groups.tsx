@@ -36,7 +36,7 @@ function useWaitGroups(): typeof noGroups | null {
   return groups;
 }
 
-/** Lists the reasons why jobs wait, with the jobs of each reason. Omits a paused queue, because a banner already shows it. */
+/** Lists the reasons why jobs wait, with the jobs of each reason. Omits the pause of the queue, which a banner already shows. */
 export function WaitGroups({ order }: { readonly order: Order | null }) {
   const t = useQueueT();
   const id = useId();
@@ -82,6 +82,7 @@ function Group({ group, places }: GroupProps) {
   const jobs = useFleet(({ fleet }) => fleet.jobs);
   const { wait, reason, job_ids: ids, count } = group;
   const shown = isOpen ? ids.slice(0, limit) : [];
+  const only = count === 1 && ids[0] !== undefined ? jobs.get(ids[0]) : undefined;
   const worker = useFleet(({ fleet }) => findOnlyWorker(wait, fleet)?.name);
   const free = freeText(group, worker, t);
   return (
@@ -95,7 +96,7 @@ function Group({ group, places }: GroupProps) {
           onClick={() => setOpen(was => !was)}
         >
           <Icon name={isOpen ? 'up' : 'down'} />
-          <strong>{groupTitle(group, t)}</strong>
+          <strong>{groupTitle(group, only && shownName(only), t)}</strong>
         </button>
         <LimitMeter group={group} />
         <span className="muted">{free ?? waitText(wait, t, { worker }) ?? reason}</span>

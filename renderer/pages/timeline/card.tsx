@@ -51,7 +51,7 @@ function OfJob({ job }: { readonly job: JobView }) {
 /** Share of the visible range that the job fills, from its submission to its end. */
 const lifeShare = 3 / 4;
 
-/** Returns a range that shows the whole job, within the limits of the zoom levels. Follows the time until the job ends. */
+/** Returns a range that shows the whole job, within the limits of the zoom levels. Moves with the time until the job ends. */
 function rangeOf(job: JobView, now: number): Parameters<typeof useView> {
   const from = Date.parse(job.queued_at);
   const to = job.completed_at === null || !isFinal(job.status) ? now : Date.parse(job.completed_at);

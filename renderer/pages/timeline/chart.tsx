@@ -17,6 +17,7 @@ interface ChartProps {
 
 /** Maximum horizontal distance between a click or tap and a bar, in pixels. */
 const tolerancePx = 4;
+/** Share of the visible range by which an arrow key pans. */
 const panShare = 1 / 8;
 
 /** Draws the bars on a canvas. Adds the names of the rows, next to or above them, and a link for the focused bar. */
@@ -165,7 +166,7 @@ interface NamesProps {
   readonly width: number;
 }
 
-/** Maximum height in pixels of a name's part that the axis may cover. */
+/** The axis may cover at most this many pixels of a name's height. */
 const maxCovered = 8;
 
 /** The names of the visible rows, except names that the axis covers. */

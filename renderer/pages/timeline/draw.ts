@@ -1,3 +1,4 @@
+import { splitName } from '../../ui/short-name.tsx';
 import type { Bar, BarState } from './bars.ts';
 import { barHeight, type Layout, type PlacedBar, type Row, rowsWithin } from './layout.ts';
 import { type Scale, type Tick, timeToX } from './scale.ts';
@@ -8,6 +9,7 @@ export const axisHeight = 28;
 const minWidth = 3;
 /** Minimum width of a bar with text, in pixels. */
 const minTextWidth = 34;
+/** Space at each side of the text in a bar, in pixels. */
 const textPadding = 5;
 
 export type Colour = 'good' | 'busy' | 'bad' | 'warn' | 'muted';
@@ -39,7 +41,7 @@ export const looks: Readonly<Record<BarState, { readonly colour: Colour; readonl
   cancelled: { colour: 'muted', sign: '–' },
   withdrawn: { colour: 'muted', sign: '–' },
   pending: { colour: 'muted', sign: '…' },
-  predicted: { colour: 'muted', sign: '…' },
+  predicted: { colour: 'muted', sign: '▷' },
 };
 
 export interface Picture {
@@ -116,12 +118,12 @@ function drawBar(
     context.strokeRect(x, top, right - x, barHeight);
   }
   const solid = { left: x, right: solidTo, colour: bar.startedAt === null ? paint.text : paint.onColour };
-  const places: readonly TextPlace[] = [
+  const spans: readonly TextSpan[] = [
     ...(isPredicted ? [] : [solid]),
     { left: isPredicted ? x : solidTo, right, colour: paint.text },
     { left: right, right: timeToX(scale, Math.min(freeUntil, scale.to)), colour: paint.text },
   ];
-  drawText(context, bar, places, top, paint);
+  drawText(context, bar, spans, top, paint);
 }
 
 function outline(context: CanvasRenderingContext2D, x: number, right: number, top: number): void {
@@ -134,31 +136,31 @@ function outline(context: CanvasRenderingContext2D, x: number, right: number, to
   context.setLineDash([]);
 }
 
-/** A place for the name of a bar: its solid part, its outline, or the free space after it. In pixels. */
-interface TextPlace {
+/** A space for the name of a bar, in pixels: the solid part of the bar, its outline, or the free space after the bar. */
+interface TextSpan {
   readonly left: number;
   readonly right: number;
   readonly colour: string;
 }
 
-/** Draws the sign and the name of a bar in the first place where both fit, or else as much as fits into the largest place. */
+/** Draws the sign and the name of a bar in the first span where both fit. Otherwise, shortens the name in the widest span. */
 function drawText(
   context: CanvasRenderingContext2D,
   { state, name }: Bar,
-  places: readonly TextPlace[],
+  spans: readonly TextSpan[],
   top: number,
   { widthOf }: Paint,
 ): void {
   const width = (letter: string): number => widthOf(context, letter);
   const { sign } = looks[state];
   let best = { text: '', room: minTextWidth - 2 * textPadding, left: 0, colour: '' };
-  for (const place of places) {
+  for (const span of spans) {
     // Start at the edge of the chart if the bar starts before the visible range, so that the text stays visible.
-    const left = Math.max(0, place.left) + textPadding;
-    const room = Math.min(place.right, context.canvas.clientWidth) - left - textPadding;
+    const left = Math.max(0, span.left) + textPadding;
+    const room = Math.min(span.right, context.canvas.clientWidth) - left - textPadding;
     if (room < best.room) continue;
     const text = fittedText(sign, name, room, width);
-    best = { text, room, left, colour: place.colour };
+    best = { text, room, left, colour: span.colour };
     if (text.endsWith(name)) break;
   }
   if (best.text === '') return;
@@ -166,10 +168,14 @@ function drawText(
   context.fillText(best.text, best.left, top + barHeight / 2 + 0.5);
 }
 
-/** Minimum number of letters of a name to show. */
+/** Minimum number of letters of a shortened name. */
 const minLetters = 3;
 
-/** Returns the sign and as much of the name as fits into `room` pixels, or only the sign if too little fits. @internal */
+/**
+ * Returns the sign and as much of the name as fits into `room` pixels, or only the sign if too little fits. If possible, a
+ * shortened name keeps its end, because similar names differ there.
+ * @internal
+ */
 export function fittedText(
   sign: string,
   name: string,
@@ -179,16 +185,19 @@ export function fittedText(
   const textWidth = (text: string): number =>
     Array.from(text).reduce((sum, letter) => sum + widthOf(letter), 0);
   const start = `${sign} `;
-  let left = room - textWidth(start);
+  const left = room - textWidth(start);
   if (textWidth(name) <= left) return start + name;
-  left -= widthOf('…');
+  const { head, tail } = splitName(name);
+  const fitsBoth = textWidth(`${Array.from(head).slice(0, minLetters).join('')}…${tail}`) <= left;
+  const end = fitsBoth ? `…${tail}` : '…';
+  let leftForHead = left - textWidth(end);
   const letters: string[] = [];
-  for (const letter of name) {
-    left -= widthOf(letter);
-    if (left < 0) break;
+  for (const letter of fitsBoth ? head : name) {
+    leftForHead -= widthOf(letter);
+    if (leftForHead < 0) break;
     letters.push(letter);
   }
-  return letters.length < minLetters ? sign : `${start}${letters.join('')}…`;
+  return letters.length < minLetters ? sign : `${start}${letters.join('')}${end}`;
 }
 
 /** Draws a line from the end of each attempt to the start of the job's next attempt. */

@@ -13,7 +13,7 @@ export interface PlacedBar {
   readonly bar: Bar;
   /** The drawn end of the bar, in ms since 1970. */
   readonly end: number;
-  /** The start of the next bar beside this one, in ms since 1970; infinite for the last bar. */
+  /** The start of the next bar in the same lane, in ms since 1970; infinite for the last bar of the lane. */
   readonly freeUntil: number;
   readonly row: number;
   readonly top: number;
@@ -40,6 +40,7 @@ export interface Layout {
   readonly height: number;
 }
 
+/** Sizes in pixels. A row consists of lanes, and each lane is a line of bars that do not overlap. */
 export const barHeight = 20;
 const laneGap = 3;
 const rowPadding = 5;

@@ -32,6 +32,7 @@ export interface Scale extends TimeWindow {
 
 const spanOf = ({ from, to }: TimeWindow): number => to - from;
 
+/** Returns a range of length `spanMs` that contains `now` and a part of the future. */
 export const windowAround = (now: number, spanMs: number): TimeWindow => ({
   from: now - spanMs * (1 - futureShare),
   to: now + spanMs * futureShare,
@@ -67,7 +68,10 @@ export function nextZoom(view: TimeWindow, direction: 1 | -1): Zoom {
   return zoomNames[Math.min(zoomNames.length - 1, Math.max(0, index))] ?? 'day';
 }
 
-/** Moves the range until it shows the span between these times, or at least its start. Returns the same range if it does. */
+/**
+ * Moves the range so that the span between these times is visible, or at least the start of the span. Returns the same
+ * range if a part of the span is already visible.
+ */
 export function reveal(view: TimeWindow, from: number, to: number): TimeWindow {
   const margin = spanOf(view) / 10;
   if (from < view.to - margin && to > view.from + margin) return view;

@@ -5,6 +5,7 @@ import { zoomNames } from './scale.ts';
 import { stateText, type TimelineTranslator, useTimelineT } from './texts.tsx';
 import type { View } from './use-view.ts';
 
+/** Share of the visible range by which a button pans. */
 const panShare = 0.5;
 
 interface ToolbarProps {

@@ -1,6 +1,6 @@
 import { useCallback, useLayoutEffect, useRef, useState } from 'react';
 
-/** Minimum width in pixels for names next to their rows. */
+/** Minimum width of the chart for names next to their rows, and width of the column of names, in pixels. */
 const wideFrom = 640;
 const besideWidth = 168;
 /** Maximum height of the chart in pixels. Further rows scroll. */

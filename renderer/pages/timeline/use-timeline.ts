@@ -46,7 +46,7 @@ export function useTimeline(filter: TimelineFilter, view: TimeWindow): TimelineR
         to: new Date(range.current.to).toISOString(),
       };
       const answer = await client.call(timelineApi.read, { query, ...(signal && { signal }) });
-      // Ignore this answer when a later request has started, because that one returns newer data.
+      // Ignore this answer when a later request has started, because the later request returns newer data.
       if (signal?.aborted === true || request !== requests.current) return;
       if (answer.ok) setTimeline(answer.value);
       setFailure(answer.ok ? null : answer.failure);

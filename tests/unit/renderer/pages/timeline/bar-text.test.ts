@@ -10,10 +10,15 @@ test('shows the whole job name if the name fits the bar', () => {
 });
 
 test('shortens a text to the width of the bar, even with wide letters', () => {
-  expect(fittedText('✓', 'flux-lora', 48, widthOf)).toBe('✓ flux-…');
+  expect(fittedText('✓', 'fluxlora', 42, widthOf)).toBe('✓ flux…');
   expect(fittedText('✓', 'WWWWWWWW', 60, widthOf)).toBe('✓ WWW…');
   for (let room = 40; room < 120; room += 1)
     expect(widthOfText(fittedText('✓', 'WiWiWiWiWiWiWi', room, widthOf))).toBeLessThanOrEqual(room);
+});
+
+test('keeps the end of a shortened name if three letters before the end fit, too', () => {
+  expect(fittedText('▷', 'ltxvideo-lora-trailer', 96, widthOf)).toBe('▷ ltxvi…-trailer');
+  expect(fittedText('▷', 'ltxvideo-lora-trailer', 78, widthOf)).toBe('▷ ltxvideo-l…');
 });
 
 test('shows only the status sign if fewer than three letters of the job name fit', () => {

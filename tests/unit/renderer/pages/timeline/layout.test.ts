@@ -112,7 +112,7 @@ describe('rows and lanes', () => {
     expect(height).toBe(rows.reduce((sum, row) => sum + row.height, 0));
   });
 
-  test('separates overlapping bars by lanes, and reuses a lane as soon as its bar ends', () => {
+  test('places the overlapping bars of a row in separate lanes, and reuses a lane as soon as its bar ends', () => {
     const bars = [createBar('w_1', 0, 10), createBar('w_1', 5, 20), createBar('w_1', 10, 30)];
     const { rows } = layoutOf(bars);
     const [first, second] = rows;

@@ -49,7 +49,7 @@ describe('the visible range', () => {
     expect(['week', 'year', 'toString', null].map(isZoom)).toEqual([true, false, false, false]);
   });
 
-  test('moves the range only to show a bar that is outside it', () => {
+  test('moves the range only to show a bar that is outside the range', () => {
     const view = { from: 0, to: 100 };
     expect(reveal(view, 20, 30)).toBe(view);
     expect(reveal(view, -50, 500)).toBe(view);
