@@ -18,7 +18,7 @@ export function describeCalls(calls: readonly Call[], version: string): Json {
     paths[path] = { ...paths[path], [call.method.toLowerCase()]: operationOf(call, describe) };
   }
   const codes = Object.entries(problems).map(([code, { status }]) => `\`${code}\` (${status})`);
-  const description = `The request failed. \`code\` is the reason, each with its HTTP status: ${codes.join(', ')}.`;
+  const description = `The request failed. \`code\` is the reason. The codes and their HTTP statuses: ${codes.join(', ')}.`;
   const content = { 'application/problem+json': { schema: describe(Problem, 'output') } };
   return {
     openapi: '3.1.0',
