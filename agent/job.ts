@@ -19,7 +19,7 @@ export interface PreparedJob extends Command {
   /** The job's own folder. */
   readonly folder: string;
   readonly outputDir: string;
-  /** The trainer writes each sample as a file, so images in its event files are copies. */
+  /** Whether the trainer writes each sample as a file. Images in its event files are then only copies. */
   readonly samplesAreFiles: boolean;
   /** The locations at which the job's data must be before the trainer starts. */
   readonly dataTargets: readonly DataTarget[];
@@ -51,7 +51,7 @@ export interface Nodes extends Rendezvous {
   readonly count: number;
 }
 
-/** The attempt that the agent holds, from the offer to the acknowledged report. The agent holds one at most. */
+/** The agent's current attempt, from the offer to the acknowledged report. There is at most one. */
 export interface Held {
   readonly jobId: JobId;
   readonly attemptId: AttemptId;

@@ -30,8 +30,9 @@ export interface ContentFiles {
   /** Opens the part for writing at this offset, and removes all bytes after it. Rejects when the part is shorter. */
   openPart(sha256: string, at: number): Promise<ContentPart>;
   /**
-   * Syncs the part, and renames it to a complete file. If its bytes are not this content, removes the part and returns false.
-   * Reads the whole part to hash it. A caller that wrote all of it can avoid that by passing its own hash as `written`.
+   * Syncs the part, and renames it to a complete file. If its bytes are not this content, removes the part and returns
+   * false. Reads the whole part to hash it. A caller that wrote the whole part can avoid the read by passing the size
+   * and the hash of its bytes as `written`.
    */
   complete(content: Content, signal: AbortSignal, written?: Content): Promise<boolean>;
   /** Removes the file and its part. */

@@ -34,8 +34,8 @@ export interface IndexOptions {
 
 /** Number of files that are hashed at the same time. A higher number would slow down hard disks. */
 const concurrency = 4;
-/** Maximum number of attempts to hash a file that changes during the read, for example because it is being copied. */
-const maxAttempts = 3;
+/** Maximum number of tries to hash a file that changes during the read, for example because it is being copied. */
+const maxTries = 3;
 
 /** Finds and hashes all files of a folder. Rejects when a file cannot be read, or when the signal fires. */
 export async function indexFolder({ root, cache, signal, onProgress }: IndexOptions): Promise<IndexOutcome> {
@@ -83,7 +83,7 @@ async function digestOf(
     onBytes(Number(stats.size));
     return { bytes: Number(stats.size), sha256: cachedHash };
   }
-  for (let attempt = 0; attempt < maxAttempts; attempt += 1) {
+  for (let tries = 0; tries < maxTries; tries += 1) {
     let read = 0;
     const hashed = await hashFile(
       source,

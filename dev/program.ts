@@ -83,9 +83,9 @@ export const createPrefixedOutputs =
   (write: (text: string) => void, isColourful: boolean) =>
   (program: ProgramName): Print => {
     const name = `${program.padEnd(width)} |`;
-    const mark = isColourful ? styleText(colours[program], name, { validateStream: false }) : name;
+    const prefix = isColourful ? styleText(colours[program], name, { validateStream: false }) : name;
     return text => {
       const lines = (isColourful ? text : stripVTControlCharacters(text)).split(/\r?\n/);
-      for (const line of lines) if (line.trim() !== '') write(`${mark} ${line}\n`);
+      for (const line of lines) if (line.trim() !== '') write(`${prefix} ${line}\n`);
     };
   };

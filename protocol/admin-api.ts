@@ -195,7 +195,7 @@ export const AuditEntry = z
   })
   .meta({ id: 'AuditEntry', description: 'One recorded action or state transition.' });
 
-/** A time in RFC 3339. Also accepts a date, which means the start of that day, and a time without a zone. Both are in UTC. */
+/** A time in RFC 3339. Also accepts a time without a zone, and a date (the start of that day); these two are in UTC. */
 const AuditTime = z
   .union(
     [
@@ -253,7 +253,7 @@ const AuditFault = z
     'head_lost',
     // A backup replaced a damaged database whose newest rows could not be read. A row in the trail records this.
     'rows_lost',
-    // The trail lacks a row that a witness outside the data folder knows: an older database has replaced the current one.
+    // A witness (a file or URL outside the data folder) has a mark of a row that the trail lacks: the database is an older one.
     'head_rolled_back',
   ])
   .describe('Code of the failure.');
@@ -266,7 +266,7 @@ const Counted = z.array(
   z.object({ name: z.string().describe('Type or actor.'), count: z.number().describe('Number of entries.') }),
 );
 
-/** A mark that a witness outside the data folder has received. A witness file has one mark per line. */
+/** A mark that a witness has received. If the witness is a file, it has one mark per line. */
 export const WitnessMark = z.object({
   seq: Seq.describe('Number of the row.'),
   hash: z

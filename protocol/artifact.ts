@@ -14,8 +14,8 @@ const maxSegment = 200;
 /** Names that Windows reserves, with any extension. */
 const reserved = /^(?:con|prn|aux|nul|(?:com|lpt)[0-9¹²³])(?:\.|$)/i;
 /**
- * Characters that an operating system forbids in file names, invisible characters, and percent escapes, which other
- * programs may decode to such characters.
+ * Characters that an operating system forbids in file names, and invisible characters. Also percent escapes, because other
+ * programs may decode them to such characters.
  */
 const unsafe = /[<>:"/\\|?*\p{C}\p{Zl}\p{Zp}]|%[0-9a-f]{2}/iu;
 

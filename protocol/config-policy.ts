@@ -5,14 +5,14 @@
  */
 
 /**
- * The values of a key that are restricted. `value`: any non-empty value. `switch`: any value that turns it on. `path`: a
- * path that leaves its base folder. `address`: any address other than this machine's.
+ * Decides for which values the use of a key is restricted. `value`: any non-empty value. `switch`: any value that turns the
+ * option on. `path`: a path that leaves its base folder. `address`: any address other than this machine's.
  */
 type Rule = 'value' | 'switch' | 'path' | 'address';
 
 interface Policy {
   readonly rule: Rule;
-  /** Completes "it ...". */
+  /** The end of a sentence about the key: "it ...". */
   readonly effect: string;
 }
 

@@ -11,6 +11,7 @@ export const maxValueKeys = 8;
 const maxOffered = 200;
 /** Maximum length of a value as text, in characters. Longer values are cut. */
 const maxText = 80;
+/** Maximum length of a key (a path in a config) in a request, in characters. */
 const maxKey = 200;
 
 const listOf = (max: number, what: string) =>

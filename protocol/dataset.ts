@@ -98,7 +98,7 @@ function createFilesCheck(): FilesCheck {
       const folder = path.slice(0, end);
       const key = collisionKey(folder);
       const twin = folders.get(key);
-      // The parents of a known folder are also known.
+      // The folders above a known folder are also known.
       if (twin === folder) return null;
       const earlierPath = twin ?? files.get(key);
       if (earlierPath !== undefined) return collision(folder, earlierPath);

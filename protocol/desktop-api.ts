@@ -17,11 +17,11 @@ const Fleet = z.object({
   /** URL of the orchestrator. */
   url: z.string(),
   pin: z.string().nullable(),
-  /** `plain`: the token is stored without encryption, because the platform does not support it. */
+  /** `sealed`: the platform's keyring encrypts the stored token. `plain`: it is not encrypted, because there is no keyring. */
   token: z.enum(['sealed', 'plain']),
 });
 
-/** A newer version of the app. The feed supplies all texts, so they are shown as plain text. */
+/** A newer version of the app. Its texts come from the update feed, so the panel shows them as plain text. */
 const newVersion = { version: z.string().max(100), notes: z.string().max(20_000) };
 
 /** Why the app could not be updated. `detail` is the message of the failed step. */
@@ -49,7 +49,7 @@ export type AppUpdate = z.output<typeof AppUpdate>;
 /** Settings of the app. Contains no tokens, only how they are stored. */
 const DesktopView = z.object({
   fleets: z.array(Fleet),
-  /** Fleet that the window shows; null for this computer's own. */
+  /** Fleet that the window shows; null for this computer's own fleet. */
   shown: FleetId.nullable(),
   /** Why the app cannot reach that fleet's orchestrator; null when it can. */
   trouble: z.string().nullable(),
@@ -104,7 +104,7 @@ export const DesktopRequest = z.discriminatedUnion('name', [
   request('add_fleet', NewFleet),
   request('change_fleet', FleetChange),
   request('remove_fleet', FleetId),
-  /** Shows a fleet, and reloads the page; null for this computer's own. */
+  /** Shows a fleet, and reloads the page; null for this computer's own fleet. */
   request('show', FleetId.nullable()),
   /** Starts a step of an update of the app. The answer comes before the step ends; later views show its progress. */
   request('update', z.enum(['check', 'download', 'install'])),
@@ -128,7 +128,7 @@ export interface DesktopApi {
   readonly show: (id: string | null) => Promise<DesktopAnswer>;
   readonly update: (step: UpdateStep) => Promise<DesktopAnswer>;
   /**
-   * Calls `go` with the path of a page to show, when a link, a notification or the menu requests it. Returns a function that
+   * Calls `go` with the path of a page when a link, a notification or the menu requests that page. Returns a function that
    * unsubscribes.
    */
   readonly onGo: (go: (path: string) => void) => () => void;

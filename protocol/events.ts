@@ -43,7 +43,7 @@ export const JobEventType = z
     'job.starting',
     'job.running',
     'job.progress',
-    /** A worker of a job on several workers has claimed it, is ready, or has started its trainer. */
+    /** A worker of a job on several workers has claimed the job, is ready, or has started its trainer. */
     'job.node_changed',
     /** The trainer on one worker of a job on several workers has ended without a request to stop. */
     'job.node_ended',

@@ -108,13 +108,13 @@ export interface Requirements {
   readonly guarded: boolean;
   /** Number of machines that train together; absent for one. */
   readonly nodes?: number;
-  /** Trainer of the config; absent for a test job, which every worker can run. */
+  /** Trainer of the config; absent for a fleet test, which runs no trainer. Every worker can run it. */
   readonly trainer?: string;
   /** Dataset versions that the worker must fetch; absent for a job without data. */
   readonly data?: readonly string[];
   /** Whether the worker must fetch files of other jobs; absent for a job without inputs. */
   readonly inputs?: true;
-  /** Restricted config keys that the job uses (config-policy), sorted. */
+  /** Restricted config keys that the job uses, sorted (see config-policy.ts). */
   readonly configKeys: readonly string[];
   readonly labels: LabelPatterns;
 }

@@ -6,7 +6,9 @@ import { AttemptId, JobId, WorkerId } from './ids.ts';
 export const metricBounds = {
   /** Maximum number of curves of a job, over all its attempts. */
   keysOfJob: 64,
+  /** Maximum length of a key in characters. */
   keyLength: 64,
+  /** Maximum number of points in one request. */
   pointsOfCall: 500,
 } as const;
 

@@ -4,8 +4,8 @@ import { distance } from 'fastest-levenshtein';
 const comparedChars = 60;
 
 /**
- * Returns the name that the user probably meant; null when no name is similar. A name is similar if it starts with the
- * word. It is also similar if at most a third of its letters, or a single letter, must be changed to get the word.
+ * Returns the name that the user probably meant; null when no name is similar. A name is similar if it starts with
+ * `word`. It is also similar if at most a third of its letters, or a single letter, must be changed to get `word`.
  */
 export function nearestName(word: string, names: Iterable<string>): string | null {
   const typed = word.slice(0, comparedChars).toLowerCase();

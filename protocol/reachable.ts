@@ -8,8 +8,9 @@ export const isLoopback = (host: string): boolean =>
 export const isLoopbackUrl = (url: string): boolean => URL.canParse(url) && isLoopback(new URL(url).hostname);
 
 /**
- * Returns the URL with which other machines reach a shared server. That is the URL that the client called, unless it is a
- * loopback address. `addresses` starts with the most widely reachable one: plain networks, VPNs, then containers.
+ * Returns the URL with which other machines reach a shared server. If the client called a loopback address, this is the first
+ * other URL in `addresses` on which the server listens; otherwise, it is the URL that the client called. `addresses` lists
+ * plain networks first, then VPNs, then containers.
  */
 export function reachableFor(
   { shared, addresses }: Pick<SettingsView['network'], 'shared' | 'addresses'>,

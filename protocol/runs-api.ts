@@ -5,7 +5,7 @@ import { JobEdit } from './job-about.ts';
 import { JobView } from './job.ts';
 import { SweepReply, SweepRequest } from './sweep.ts';
 
-/** Calls that submit many runs of a config, and describe runs for people. */
+/** Calls that submit a sweep of a config, and that edit the name, notes, tags and group of a job. */
 export const runsApi = {
   sweep: call({
     method: 'POST',

@@ -8,13 +8,13 @@ export interface SampleName {
   readonly promptIndex: number | null;
   /** Text or short name of the prompt; null when the name does not contain it. */
   readonly prompt: string | null;
-  /** Identifies the samples of one prompt and variant in a job: equal at every step. */
+  /** Equal for all samples of a job with the same prompt and the same variant (resolution or image), at every step. */
   readonly series: string;
 }
 
 /**
- * Names of samples by trainer. The groups `step`, `epoch`, `time` and `rest` differ between samples of one prompt; `index`, `text`,
- * `variant` and `size` describe the prompt.
+ * Names of samples by trainer. The groups `step`, `epoch`, `time` and `rest` differ between samples of one prompt; `index`,
+ * `text`, `variant` and `size` describe the prompt.
  */
 const conventions: readonly RegExp[] = [
   // kohya-ss/sd-scripts, library/train_util.py, sample_image_inference: NAME_000250_00_20240101123456_42.png,
@@ -38,7 +38,7 @@ const conventions: readonly RegExp[] = [
 const counted =
   /(?:^|[-_.])(?:(?:checkpoint|ckpt|step)s?[-_=]?(?<step>\d{1,12})|epochs?[-_=]?(?<epoch>\d{1,12}))(?=$|[-_.])/di;
 
-/** Matches sample-000938.png of the digits example. A number with fewer than four digits counts prompts, not steps. */
+/** Matches names such as sample-000938.png (examples/digits). Numbers with fewer than four digits count prompts, not steps. */
 const padded = /^samples?[-_](?<step>\d{4,12})(?=[-_.])/di;
 
 /** Groups that differ between samples of one prompt. */
@@ -99,8 +99,9 @@ const toNumber = (digits: string | undefined): number | null =>
   digits === undefined ? null : Number(digits);
 
 /**
- * Returns the prompt of a sample. A sample's variant is the index of its resolution or image. The first variant is named like
- * the prompt, without its size. So the first samples of two jobs match even when their resolutions differ.
+ * Returns the prompt of a sample. A sample's variant is the index of its resolution or image. For the first variant, returns
+ * the text of the prompt alone; for the others, appends the size or number in brackets. So the first variants of two jobs
+ * match even when their resolutions differ.
  */
 function promptIn({ groups = {} }: RegExpExecArray): Pick<SampleName, 'prompt' | 'promptIndex'> {
   const { index, text, variant, size } = groups;
@@ -116,7 +117,7 @@ function remainderOf(name: string): string | null {
   return text === '' ? null : text;
 }
 
-/** Replaces the groups that differ between samples of one prompt by `*`. `start` is the position of the matched text in the key. */
+/** Replaces the groups that differ between samples of one prompt by `*`. `start`: the position of the matched text in the key. */
 function withoutVarying(key: string, { indices }: RegExpExecArray, start: number): string {
   const varying = Object.entries({ ...indices?.groups }).filter(([name]) => varyingGroups.includes(name));
   const spans = varying.flatMap(([, span]) => (span === undefined ? [] : [span]));

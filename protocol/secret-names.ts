@@ -1,5 +1,5 @@
 /**
- * Matches setting names that usually hold credentials of other services: `hub_token`, `--tracker_api_key`,
+ * Matches names of settings that usually contain credentials of other services: `hub_token`, `--tracker_api_key`,
  * `awsSecretKey`.
  */
 const secretWords =

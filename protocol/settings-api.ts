@@ -97,7 +97,7 @@ export const Settings = z.strictObject({
     'Base URL in join commands and sign-in links; null uses the address of the request.',
   ),
   local_worker: LocalWorker.describe("Worker on the orchestrator's own machine."),
-  // Absent in files from before the setting existed.
+  // Settings files of earlier versions lack this field.
   audit_retention_days: RetentionDays.default(null),
   gpu_troubles: GpuTroubles.default(defaultGpuTroubles).describe(
     'Which GPU troubles prevent dispatch to the worker.',

@@ -1,7 +1,7 @@
 /** Schemas and functions for text that people write or read: single lines, names, labels and sizes. */
 import { z } from 'zod';
 
-/** Between emoji, the zero-width joiner forms families and professions. */
+/** A zero-width joiner between emoji combines them into one symbol, such as a family. */
 const emojiJoiner = String.raw`(?<=\p{Extended_Pictographic}(?:[\u{1F3FB}-\u{1F3FF}]|\uFE0F)?)\u200D(?=\p{Extended_Pictographic})`;
 /** After the virama of an Indian script, a joiner selects the form of the consonants (RFC 5892, appendix A.1 and A.2). */
 const indicJoiner = String.raw`(?<=[\u094D\u09CD\u0A4D\u0ACD\u0B4D\u0BCD\u0C4D\u0CCD\u0D4D\u0DCA])[\u200C\u200D]`;

@@ -4,6 +4,7 @@ import { isTracker, RunLink, type Tracker } from './run-link.ts';
 
 /** Maximum number of links of an attempt. Later ones are dropped. */
 export const maxRunLinks = 4;
+/** Maximum length of a URL to keep, in characters. */
 const maxUrl = 500;
 
 /** The form of a tracker's URLs. Only the listed parts of a URL are kept. */

@@ -3,7 +3,7 @@ import type { ValueOf } from './client.ts';
 
 type Verdict = ValueOf<typeof auditApi.verify>;
 
-/** A part of the audit trail. Both bounds are inclusive; undefined means the oldest or the newest row. */
+/** A part of the audit trail. Both bounds are inclusive. By default, `from` is the oldest row, and `to` the newest. */
 interface TrailPart {
   readonly from?: number;
   readonly to?: number;
@@ -14,7 +14,7 @@ export const rowsInPart = 100_000;
 
 /**
  * Codes of rows that themselves record a loss. Verification continues after such a row, because a broken chain after it
- * is a worse result.
+ * would be a more serious finding.
  */
 const reportedLosses: readonly string[] = ['head_lost', 'head_rolled_back', 'rows_lost'];
 

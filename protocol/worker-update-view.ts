@@ -1,4 +1,4 @@
-/** Update of a worker in its view. The calls are in another file, because the panel's first page does not need them. */
+/** The update of a worker as its view shows it. The calls are in another file: the panel's first page does not need them. */
 import { z } from 'zod';
 
 /** Reasons that an agent reports for not replacing its own program. `UpdateRefusal` adds the server's reasons. */

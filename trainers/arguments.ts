@@ -44,7 +44,7 @@ export function valuesOf(
   if (typeof kind === 'object') return kind;
   if (kind === 'boolean') return ['true', 'false'];
   const field = formFieldsOf(trainer).find(({ at }) =>
-    at.some(place => place.at(-1) === key.replace(/^-+/, '')),
+    at.some(path => path.at(-1) === key.replace(/^-+/, '')),
   );
   return field?.suggestions ?? [];
 }
@@ -69,10 +69,10 @@ export function checkConfig(
   config: TrainerConfig,
   knownArguments: TrainerArguments,
 ): ConfigFindings {
-  const places = trainer.keys?.of(config) ?? [];
+  const keyPaths = trainer.keys?.of(config) ?? [];
   return {
     keys: unknownKeys(trainer, config, new Set(knownArguments.keys())),
-    values: places
+    values: keyPaths
       .flatMap(at => findingAt(at, knownArguments.get(String(at.at(-1))), valueIn(config, at)))
       .slice(0, 20),
   };

@@ -37,8 +37,8 @@ export function openYaml(text: string): FormatEditor {
       const end = text.indexOf('\n', value.end);
       const eol = text.includes('\r\n') ? '\r\n' : '\n';
       const line = `${eol}${' '.repeat(column)}${String(at.at(-1))}: ${literal}`;
-      const place = end === -1 ? text.length : end - (text[end - 1] === '\r' ? 1 : 0);
-      return text.slice(0, place) + line + text.slice(place);
+      const insertAt = end === -1 ? text.length : end - (text[end - 1] === '\r' ? 1 : 0);
+      return text.slice(0, insertAt) + line + text.slice(insertAt);
     },
     remove(at) {
       const pair = parentOf(at)?.items.find((each: Pair) => String(each.key) === String(at.at(-1)));

@@ -89,11 +89,11 @@ const isData = ({ kind }: Reference): boolean => kind === 'data';
 function dataBehind(bundle: Bundle, trainer: Trainer, { at, path }: Reference): readonly DataReference[] {
   const isDataloader = trainer.roleOf?.(at) === 'dataloader';
   const document = isDataloader ? bundle.dataloader : documentIn(bundle, path);
-  const place: DataReference['in'] = isDataloader ? 'dataloader' : { file: path };
+  const container: DataReference['in'] = isDataloader ? 'dataloader' : { file: path };
   return trainer
     .referencesIn(document, at)
     .filter(isData)
-    .map(value => ({ path: value.path, at: value.at, in: place }));
+    .map(value => ({ path: value.path, at: value.at, in: container }));
 }
 
 function documentIn({ files }: Bundle, path: string): unknown {
@@ -107,16 +107,17 @@ export function withPaths(
   bundle: Bundle,
   changes: readonly (Pick<DataReference, 'in' | 'at'> & { readonly path: string })[],
 ): Bundle {
-  return changes.reduce((changed, { in: place, at, path }): Bundle => {
-    if (place === 'dataloader') return { ...changed, dataloader: withValueAt(changed.dataloader, at, path) };
-    if (place === 'config') {
+  return changes.reduce((changed, { in: container, at, path }): Bundle => {
+    if (container === 'dataloader')
+      return { ...changed, dataloader: withValueAt(changed.dataloader, at, path) };
+    if (container === 'config') {
       const config = withValueAt(changed.config, at, path);
       return isObject(config) ? { ...changed, config } : changed;
     }
-    const document = withValueAt(documentIn(changed, place.file), at, path);
+    const document = withValueAt(documentIn(changed, container.file), at, path);
     if (!isObject(document)) return changed;
     // The trainer determines the format from the file extension.
-    const text = configTextIn(document, formatOf(place.file) === 'toml' ? 'toml' : 'json');
-    return { ...changed, files: { ...changed.files, [place.file]: text } };
+    const text = configTextIn(document, formatOf(container.file) === 'toml' ? 'toml' : 'json');
+    return { ...changed, files: { ...changed.files, [container.file]: text } };
   }, bundle);
 }

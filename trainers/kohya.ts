@@ -67,7 +67,7 @@ export const kohya: Trainer = {
   // `save_state` writes the optimizer's state into such a folder; a file has only the weights.
   canResumeFrom: ({ name, isFile }) => !isFile && name.endsWith('-state'),
   keys: {
-    of: config => [...settingsOf(config)].flatMap(([key, { section }]) => placeOf(key, section)),
+    of: config => [...settingsOf(config)].flatMap(([key, { section }]) => keyPathOf(key, section)),
     unknown: 'ignored',
   },
   problem(config) {
@@ -80,7 +80,7 @@ export const kohya: Trainer = {
 };
 
 /** Returns the key path of a setting; none for `script`, because Trainyard reads that key, not sd-scripts. */
-const placeOf = (key: string, section: string | null): readonly KeyPath[] => {
+const keyPathOf = (key: string, section: string | null): readonly KeyPath[] => {
   if (key === 'script') return [];
   return [section === null ? [key] : [section, key]];
 };

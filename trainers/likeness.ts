@@ -2,6 +2,7 @@ import type { TrainerConfig } from '../protocol/job.ts';
 import { type FieldName, type FormField, formFieldsOf, placeOf, valueAt } from './form-fields.ts';
 import type { TrainerName } from './trainer.ts';
 
+/** The maximum length of the text that `likenessOf` returns, in characters. */
 const maxChars = 600;
 
 /** Keys that distinguish kinds of models and trainings. */

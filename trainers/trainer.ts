@@ -41,7 +41,10 @@ export interface Trainer {
   recognises(config: TrainerConfig): boolean;
   /** Number of GPUs for a config that does not set one. */
   readonly defaultGpus: number;
-  /** Restricted keys (config-policy) that need no permission, because the worker replaces their values by job folders. */
+  /**
+   * Restricted keys (protocol/config-policy.ts) that need no permission, because the worker replaces their values by
+   * job folders.
+   */
   readonly replacedKeys: readonly string[];
   /** True if the trainer writes each sample as a file. The copies in its event files are then not needed. */
   readonly samplesAreFiles?: true;

@@ -8,7 +8,10 @@ import type { UploadDeps } from './upload.ts';
 
 /** Uploads the files that a trainer writes. */
 export interface ArtifactUploader {
-  /** Resolves when the uploads have ended: with false when the agent ended first, so that a later process must continue them. */
+  /**
+   * Resolves when the uploads have ended: with false if the agent ended first, and a later process must continue the
+   * uploads.
+   */
   readonly done: Promise<boolean>;
   /** Returns the checkpoints that the last scan found and whose current content is completely on the server. */
   stored(): readonly Output[];

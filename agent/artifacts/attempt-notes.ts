@@ -31,9 +31,12 @@ export interface AttemptNotes {
 }
 
 export interface AttemptNotesFolders {
-  /** Holds one file per attempt. Only the agent's user can read a file, because it contains the attempt's upload token. */
+  /**
+   * Contains one file per attempt. Only the agent's user can read a file, because it contains the attempt's upload
+   * token.
+   */
   readonly folder: string;
-  /** Holds the images of event files, in one folder per attempt. */
+  /** Contains the images from event files, in one folder per attempt. */
   readonly imagesFolder: string;
 }
 

@@ -21,9 +21,9 @@ import type { JobOffer, PreparedJob } from '../job.ts';
 export type Which = 'all' | 'checkpoints' | 'none';
 
 /**
- * Uploads the files that this rig's trainers write. Uploads start while the trainer runs. After a completed attempt they
- * continue as long as the server accepts files, even while the next job runs. Notes on disk let the agent's next
- * process continue the uploads.
+ * Uploads the files that this rig's trainers write. Uploads start while the trainer runs. After a completed attempt,
+ * the uploads continue as long as the server accepts files, even while the next job runs. Notes on disk let the agent's
+ * next process continue the uploads.
  */
 export interface AttemptOutputs {
   /**
@@ -38,24 +38,27 @@ export interface AttemptOutputs {
    */
   finish(attemptId: AttemptId, isCompleted: boolean): boolean;
   /**
-   * Call when the trainer has ended and the job will be retried, before the attempt's end is reported. Resolves when its
-   * checkpoints are uploaded, or after `withinMs`. `killed` skips checkpoints that the trainer may have been writing.
-   * `stopped`, for a job that will not be retried, uploads only event files of TensorBoard.
+   * Call when the trainer has ended without completing the job, before the attempt's end is reported. Resolves when the
+   * uploads are done, or after `withinMs`. `preempted`: uploads the attempt's checkpoints, because the job will be
+   * retried. `killed`: like `preempted`, but skips checkpoints that the trainer may have been writing. `stopped`:
+   * uploads only event files of TensorBoard, because the job will not be retried.
    */
   rescue(attemptId: AttemptId, withinMs: number, end?: 'preempted' | 'killed' | 'stopped'): Promise<void>;
   /**
-   * Call when the trainer will be stopped soon. From now on, uploads only its checkpoints, as soon as they are complete.
-   * Returns false when this attempt has no uploads.
+   * Call when the trainer will be stopped soon. From now on, uploads only the attempt's checkpoints, each as soon as it
+   * is complete. Returns false when this attempt has no uploads.
    */
   hasten(attemptId: AttemptId): boolean;
-  /** Returns which checkpoints of the attempt are completely uploaded. */
+  /** Returns whether a checkpoint of the attempt is completely uploaded, and whether it was written after `hasten`. */
   saved(attemptId: AttemptId): Saved;
   /**
    * Returns how long it takes to write and upload a checkpoint, in ms: the maximum of the recent saves; null before the
    * first save.
    */
   saveMs(): number | null;
-  /** Continues the uploads of earlier processes of the agent. `live`: the attempt whose trainer may still run. */
+  /**
+   * Continues the uploads that earlier processes of the agent started. `live`: the attempt whose trainer may still run.
+   */
   resume(live: AttemptId | null): void;
   /** Resolves when all files of completed attempts are uploaded, after `withinMs`, or when `hurry` fires. */
   leave(withinMs: number, hurry: AbortSignal): Promise<void>;
@@ -78,7 +81,7 @@ interface BeginOptions {
   readonly isLive: boolean;
 }
 
-/** The maximum number of attempts with pending uploads. The agent drops the oldest attempts beyond it. */
+/** The maximum number of attempts with pending uploads. If there are more, the agent drops the oldest. */
 const maxNotes = 200;
 
 export function createAttemptOutputs(deps: AttemptOutputsDeps): AttemptOutputs {
@@ -166,12 +169,12 @@ function createUploaders(deps: AttemptOutputsDeps, notes: AttemptNotes) {
     note: AttemptNote,
     { startedAt, extractsImages, isLive }: BeginOptions,
   ) => {
-    const { outputDir, startedAt: noted, ...location } = note;
+    const { outputDir, startedAt: notedStart, ...location } = note;
     if (which === 'none' || uploaders.has(attemptId)) return Promise.resolve();
     const storage = openStorage(location, deps);
     const source = { outputDir, folder: notes.imagesOf(attemptId), isNew: startedAt !== null };
     const images = which === 'all' && extractsImages ? openEventImages(source) : null;
-    const onCheckpoint = saves.begin(attemptId, noted ?? wall());
+    const onCheckpoint = saves.begin(attemptId, notedStart ?? wall());
     const uploader = createArtifactUploader({
       ...deps,
       which,

@@ -2,8 +2,8 @@ import type { AttemptId } from '../../protocol/ids.ts';
 import type { Output } from './outputs.ts';
 
 /**
- * The completely uploaded checkpoints of an attempt. `newer`: at least one was written after `hasten`. `earlier`: all were
- * written before `hasten`. `none`: the attempt has no uploaded checkpoint.
+ * The completely uploaded checkpoints of an attempt. `newer`: at least one was written after the request to save and
+ * stop (`hasten`). `earlier`: all were written before that request. `none`: the attempt has no uploaded checkpoint.
  */
 export type Saved = 'newer' | 'earlier' | 'none';
 
@@ -14,7 +14,9 @@ export interface AttemptSaves {
    * function to call for each checkpoint that is completely uploaded.
    */
   begin(attemptId: AttemptId, startedAt: number): (checkpoint: Output) => void;
-  /** From now on, only checkpoints that are written later count as `newer`. */
+  /**
+   * Call when the trainer is asked to save and stop. Only checkpoints written after the first call count as `newer`.
+   */
   hasten(attemptId: AttemptId): void;
   /** `stored`: the checkpoints whose current content is completely on the server. */
   saved(attemptId: AttemptId, stored: readonly Output[]): Saved;

@@ -152,9 +152,9 @@ async function withRetries<T>(
 }
 
 /**
- * Downloads the files of a folder, or one file, into `outputDir`. They get their final names when all are complete.
- * Resolves with the number of downloaded bytes, or with the reason why the download failed. After an abort, the number
- * does not mean success.
+ * Downloads the files of a folder, or one file, into `outputDir`. The files get their final names when all are
+ * complete. Resolves with the number of downloaded bytes, or with the reason why the download failed. After an abort,
+ * the number does not mean success.
  */
 export async function fetchAll(
   checkpoint: string,

@@ -17,7 +17,9 @@ import {
 export interface OutputBookDeps {
   /** The folder that the trainer writes to. */
   readonly root: string;
-  /** Images that the worker writes itself. If both folders contain the same key, the file in `root` wins. */
+  /**
+   * Images that the worker writes itself. If `images.root` and `root` contain the same key, the file in `root` wins.
+   */
   readonly images: Pick<EventImages, 'root' | 'scan'> | null;
   readonly clock: Clock;
   /** Start of the attempt, in ms since the Unix epoch; null when an earlier agent process started it. */
@@ -48,6 +50,7 @@ export interface OutputBook {
   retryWithoutRoom(): void;
 }
 
+/** The maximum number of outputs that one message names. */
 const maxNamed = 5;
 
 function describeOutdated(outputs: readonly Output[]): string {

@@ -9,7 +9,9 @@ export interface Walked {
   readonly flaws: readonly string[];
 }
 
+/** The maximum number of files and folders to read. */
 const defaultMaxEntries = 5_000;
+/** The maximum number of nested folders, including the output folder itself. */
 const maxDepth = 8;
 
 const isTemporary = (name: string): boolean => /\.(?:tmp|partial|part|lock|fetching)$/i.test(name);

@@ -49,6 +49,7 @@ type UnchangedSince = ReadonlyMap<string, { readonly mark: string; readonly at: 
 /** The result of the last upload of an output, or why it is skipped. */
 export interface OutputResult {
   readonly mark: string;
+  /** When the upload ended, in ms of the monotonic clock. */
   readonly at: number;
   /** `no_room`: the server had no room for it. `refused`: the server never accepts it. */
   readonly result: 'uploaded' | 'no_room' | 'refused';
@@ -101,10 +102,14 @@ export interface ScanResult {
   readonly outputs: readonly Output[];
   readonly unchangedSince: UnchangedSince;
   readonly results: ReadonlyMap<string, OutputResult>;
+  /** In ms of the monotonic clock. */
   readonly now: number;
   /** The trainer has ended, so the files no longer change. */
   readonly isOver: boolean;
-  /** When the trainer was killed; null if it was not killed. Files that it wrote shortly before may be incomplete. */
+  /**
+   * When the trainer was killed, in ms of the monotonic clock; null if it was not killed. Files that it wrote shortly
+   * before may be incomplete.
+   */
   readonly killedAt?: number | null;
   readonly which: UploadScope;
 }
@@ -112,7 +117,8 @@ export interface ScanResult {
 /** Returns the outputs to upload now: checkpoints, then samples, then the rest. Within each kind, the newest is first. */
 export function planUploads(scan: ScanResult): readonly Output[] {
   const { outputs, unchangedSince, results, now, isOver, which, killedAt = null } = scan;
-  // The files of a trainer that ended by itself are complete. Otherwise they must have been quiet for a while.
+  // The files of a trainer that ended by itself are complete. Otherwise, an output must have been unchanged for
+  // `quietMs`.
   const quietUntil = killedAt ?? (isOver ? null : now);
   const isDue = ({ name, mark, kind, files }: Output): boolean => {
     const unchangedFrom = unchangedSince.get(name)?.at ?? now;

@@ -67,7 +67,9 @@ export interface Storage {
   progress(key: string, signal: AbortSignal): Promise<Answered<Progress | null>>;
   /** Uploads a file, or one part of a file. */
   put(key: string, upload: Upload, signal: AbortSignal): Promise<Answered<unknown>>;
-  /** Reports how much a completed attempt has still to upload. A report of 0 files closes the uploads of the attempt. */
+  /**
+   * Reports how much a completed attempt still has to upload. A report of 0 files closes the uploads of the attempt.
+   */
   reportOutstanding(report: OutstandingReport, signal: AbortSignal): Promise<Answered<unknown>>;
   /** Downloads a file: from offset `rest.from` if the file still has the digest `rest.sha256`, else from its start. */
   get(

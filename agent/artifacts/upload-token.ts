@@ -7,8 +7,8 @@ export type Answered<T> = RetryAnswer<T, CallFailure>;
 export type Failed = Extract<Answered<never>, { readonly ok: false }>;
 
 /**
- * Adds the current upload token to each call. After a rotation of the worker token, renews it and retries the call
- * once.
+ * Adds the current upload token to each call. A rotation of the worker token invalidates the upload token. In that
+ * case, renews the upload token and retries the call once.
  */
 export function createTokenRenewal(firstToken: string, renew: RenewCall) {
   let token = firstToken;
@@ -26,8 +26,8 @@ export function createTokenRenewal(firstToken: string, renew: RenewCall) {
 }
 
 /**
- * Whether a failure may mean a rotated token. The response to a HEAD has no problem code, so any 401 without one
- * counts.
+ * Whether a failure may mean a rotated token. The response to a HEAD has no problem code, so any 401 without a problem
+ * code counts.
  */
 const mayBeRotated = (failure: CallFailure): boolean =>
   failure.kind === 'problem'

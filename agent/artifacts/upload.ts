@@ -47,7 +47,7 @@ export interface UploadDeps {
   readonly clock: Clock;
   readonly random: () => number;
   readonly signal: AbortSignal;
-  /** In bytes. A file larger than `wholeUpTo` is sent in parts of size `part`. Only tests set it. */
+  /** In bytes. A file larger than `wholeUpTo` is sent in parts of size `part`. Only tests set these sizes. */
   readonly sizes?: { readonly wholeUpTo: number; readonly part: number };
 }
 
@@ -55,8 +55,8 @@ export interface UploadDeps {
 const defaultSizes = { wholeUpTo: 64 * 1_048_576, part: 64 * 1_048_576 } as const;
 const readBytes = 1_048_576;
 /**
- * After this many consecutive error responses from a proxy, the upload of this file is postponed in favour of others. A
- * completed job then shows why the file is missing.
+ * After this many consecutive error responses from a proxy, the upload of this file is postponed in favour of others.
+ * If the job completes before the file is uploaded, the job shows why the file is missing.
  */
 const maxProxyAnswers = 6;
 

@@ -51,9 +51,9 @@ const guardPatienceMs = 3_000;
 const checkEveryMs = 50;
 
 /**
- * Returns the run or unsent report that this agent process adopts; null when there is none. Prefers a run whose guard is
- * alive, and stops all other running trainers. Removes runs without a result, but keeps their logs. The orchestrator
- * notices that the agent's heartbeats do not name these runs.
+ * Returns the run or unacknowledged report that this agent process adopts; null when there is none. Prefers a run whose
+ * guard is alive, and stops all other running trainers. Removes runs without a result, but keeps their logs. The
+ * orchestrator notices that the agent's heartbeats do not name these runs.
  */
 export async function findRun(runsDir: string, deps: LaunchDeps): Promise<Found | null> {
   const runs: { readonly run: RunFolder; readonly found: Found }[] = [];
@@ -66,7 +66,8 @@ export async function findRun(runsDir: string, deps: LaunchDeps): Promise<Found 
     else if (hasLog(run)) acknowledgeRun(run);
     else rmSync(run.path, { recursive: true, force: true });
   }
-  // There is one slot, so at most one run is expected. Other ended runs are reported after the agent's next start.
+  // An agent runs one job at a time, so at most one run is expected. Other ended runs are reported after the agent's
+  // next start.
   const adopted = runs.find(({ found }) => found.kind === 'running') ?? runs[0];
   for (const { run, found } of runs) {
     // Two trainers on one GPU would both fail.
@@ -100,7 +101,7 @@ async function inspect(run: RunFolder, deps: LaunchDeps): Promise<Found | null> 
   return null;
 }
 
-/** Returns null when the folder has no readable task: nothing was ever started. */
+/** Returns null when the folder has no readable task file, because the run's job is then unknown. */
 function foundRun(
   run: RunFolder,
   kind: FoundRun['kind'],
@@ -145,7 +146,7 @@ async function guardOf(run: RunFolder, { clock }: LaunchDeps): Promise<ProcessRe
   }
 }
 
-/** Stops a run whose task cannot be read, because its job is unknown. */
+/** Stops a run without a readable task file. No agent can report such a run, because its job is unknown. */
 async function endGuarded(run: RunFolder, guard: ProcessRef, deps: LaunchDeps): Promise<void> {
   const { processes, clock } = deps;
   writeStop(run, { order: 'abandon', graceMs: orphanGraceMs });

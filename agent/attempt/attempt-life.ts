@@ -43,8 +43,8 @@ export interface LifeDeps extends AttemptDeps {
 }
 
 /**
- * Runs an attempt from its offer to its final report. Both methods resolve with false when the orchestrator refused or
- * withdrew the attempt before its trainer was started.
+ * Runs an attempt from its offer to its final report. `begin` resolves with false when the orchestrator refused or
+ * withdrew the attempt before its trainer was started. Otherwise, both methods resolve with true.
  */
 export interface Life {
   begin(offer: JobOffer, held: HeldAttempt): Promise<boolean>;

@@ -74,7 +74,7 @@ export interface HeldAttempt extends Held {
   isReleased: boolean;
   /** Fires when the attempt was abandoned: the agent must report nothing more about it. */
   readonly abandoned: AbortController;
-  /** Fires when nothing more may be started: there is a stop order, or the agent has released the attempt. */
+  /** Fires when nothing more may be started: there is a stop order, or the agent has stopped following the attempt. */
   readonly halted: AbortController;
 }
 
@@ -213,7 +213,10 @@ type Joined =
   | { readonly ok: true; readonly job: PreparedJob }
   | { readonly ok: false; readonly report: StatusReportBody | null };
 
-/** Waits until the other workers of the attempt are ready. Returns the job with the settings for a common start. */
+/**
+ * Waits until the other workers of the attempt are ready. Returns the job with the settings with which the workers find
+ * each other.
+ */
 async function joinOthers(
   { node, gpus }: JobOffer,
   job: PreparedJob,
@@ -286,7 +289,7 @@ async function fetchWith(
 }
 
 function endOfFetch(fetched: Fetched, held: HeldAttempt, deps: AttemptDeps): StatusReportBody | null {
-  // For a released attempt, the caller does not send this report.
+  // If the agent has stopped following the attempt, the caller does not send this report.
   if (held.halted.signal.aborted || fetched.kind === 'aborted') return stoppedBefore(held);
   if (fetched.kind === 'failed') return { status: 'failed', cause: 'start_failed', error: fetched.message };
   deps.log(fetched.message);
@@ -313,7 +316,10 @@ export async function attendFound(
   }
 }
 
-/** Reads the output once more, for the points that an earlier process of the agent did not send. */
+/**
+ * Reads a run's output once more, and sends the points of its metric curves that an earlier process of the agent did
+ * not send.
+ */
 export function catchUpCurve({ origin, attend: follow }: FoundRun, sources: CurveSources): void {
   if ((origin.rank ?? 0) > 0) return;
   const curve = curveOf(origin, origin, true, sources);
@@ -371,7 +377,7 @@ export const findingsOf = ({
 
 async function attend(held: HeldAttempt, run: Run, deps: AttemptDeps): Promise<StatusReportBody> {
   held.run = run;
-  // Apply what arrived while the trainer was being started.
+  // Apply the order and the contact that arrived while the trainer was being started.
   passOrder(held, deps);
   noteContact(held, deps);
   if (held.isReleased) run.leave();

@@ -39,9 +39,9 @@ export function writeDataloader(folder: string, dataloader: unknown): string | n
 }
 
 /**
- * Returns the file for the attempt's log: `trainer.log`, or a separate file while another attempt's `trainer.log` is being
- * shipped. A rotation by this attempt would remove the other log. Removes separate files that have been shipped, so that
- * the space for a job's logs is limited.
+ * Returns the file for the attempt's log: `trainer.log`, or a separate file while another attempt's `trainer.log` is
+ * still being sent to the orchestrator. A rotation by this attempt would remove the other log. Removes separate files
+ * that have been sent, so that the space for a job's logs is limited.
  */
 export function logFileOf({ attempt_id: attemptId }: JobOffer, folder: string, isLogTaken: LogCheck): string {
   const file = join(folder, 'trainer.log');

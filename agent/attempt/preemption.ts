@@ -6,7 +6,9 @@ export interface Announcement {
   readonly reason: string;
   /** Deadline for stopping the trainer and reporting its end, in ms of the monotonic clock. */
   readonly endsAt: number;
-  /** Whether a trainer that cannot save on request may run until the deadline, because it may save by itself. */
+  /**
+   * Whether a trainer that cannot save on request continues until the deadline. It might save by itself before then.
+   */
   readonly mayWait: boolean;
 }
 

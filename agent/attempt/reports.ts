@@ -132,7 +132,7 @@ export function createProgressReporter({
   const send = async ({ jobId, attemptId }: Held, report: StatusReportBody): Promise<void> => {
     const result = await api.report(jobId, attemptId, report);
     if (result.ok || result.failure.kind !== 'problem') return;
-    // The orchestrator has taken the job from this attempt. The job may be here again as a newer attempt.
+    // The orchestrator has taken the job from this attempt. This worker may already run a newer attempt of the job.
     if (result.failure.problem.action === 'stop' && slot().alive(attemptId)) slot().abandon(jobId);
   };
 

@@ -16,7 +16,7 @@ interface ResumeChoice {
 
 /**
  * The config keys with which a trainer names the checkpoint to resume from. These trainers look in their output folder
- * for the last name of the path, so they would not find the input itself.
+ * for the last part of the path, so they would not find the input itself.
  */
 const ownKeys: ReadonlyMap<TrainerName, readonly string[]> = new Map([
   ['simpletuner', ['resume_from_checkpoint', '--resume_from_checkpoint']],

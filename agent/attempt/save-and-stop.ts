@@ -6,11 +6,14 @@ import { pause } from '../retry/retry.ts';
 const checkEveryMs = 1_000;
 const askEveryMs = 5_000;
 /**
- * Maximum wait for a starting trainer, which takes no requests yet. Does not apply if the trainer may run to the
- * deadline.
+ * Maximum wait in ms for a starting trainer, which accepts no requests yet. Does not apply if the trainer may run until
+ * the deadline (`mayWait`).
  */
 const maxStartWaitMs = 60_000;
-/** Time to save when this worker uploads no checkpoints, because it then cannot see when a checkpoint is complete. */
+/**
+ * Time in ms for saving when this worker uploads no checkpoints, because it then cannot see when a checkpoint is
+ * complete.
+ */
 const blindSaveMs = 30_000;
 
 /**

@@ -4,7 +4,10 @@ import type { JobNode, Nodes, PreparedJob, Rendezvous } from '../job.ts';
 import type { ProcessRef, Processes } from '../process/processes.ts';
 import type { RunCommand } from '../process/run-command.ts';
 
-/** Returns the nodes of the allocation in which this worker runs, as the batch script exports them; null for one node. */
+/**
+ * Returns the nodes of the Slurm allocation in which this worker runs; null for one node. The pool's batch script
+ * exports the environment variables.
+ */
 export function nodesIn(env: Readonly<Record<string, string | undefined>>): Nodes | null {
   const count = Number(env['TRAINYARD_NODES']);
   const port = Number(env['MASTER_PORT']);

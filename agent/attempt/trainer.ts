@@ -146,7 +146,7 @@ function prepareUnknown(
   return { argv: builtIn === null ? argv : builtInArgv(builtIn, rig, values), cwd: null, configPath };
 }
 
-/** Prepares a known trainer: writes a config with the job's own folders, and the files that it refers to. */
+/** Prepares a known trainer: writes a config with the job's own folders, and the files to which the config refers. */
 function prepareKnown(
   offer: JobOffer,
   rig: Rig,

@@ -75,8 +75,8 @@ ${path === null ? '' : `  <key>EnvironmentVariables</key><dict><key>PATH</key><s
 `;
 
 /**
- * Returns the task for the Windows Task Scheduler. `schtasks /Create /XML` reads it. Without a user, the task would start at the
- * logon of every user, which only administrators may install. The schema allows 255 restarts at most.
+ * Returns the task for the Windows Task Scheduler. `schtasks /Create /XML` reads it. Without a user, the task would
+ * start when any user logs on, and only administrators may install such a task. The schema allows 255 restarts at most.
  */
 export const windowsTask = (
   { worker, command: [program = '', ...args], folder }: Service,

@@ -5,7 +5,7 @@ import { fail, type Loaded } from '../files/failure-text.ts';
 const noticeSignals = ['SIGUSR1', 'SIGALRM', 'SIGXCPU', 'SIGPWR'] as const;
 export type NoticeSignal = (typeof noticeSignals)[number];
 
-/** Signals that the worker uses for another purpose, each with the end of the error message about it. */
+/** Signals that the worker uses for another purpose, each with the text that ends the error message. */
 const reservedSignals: Readonly<Record<string, string>> = {
   SIGTERM: 'the worker then finishes its job and leaves',
   SIGINT: 'the worker then finishes its job and leaves',

@@ -36,8 +36,9 @@ export function parseTrust(
 }
 
 /**
- * A key that a server may have: `sha256:` and the base64 of the SHA-256 of the certificate's SubjectPublicKeyInfo in DER
- * (RFC 7469, section 2.4), as the panel shows it. Unlike a certificate's own hash, it survives renewals.
+ * A key that a server may have: `sha256:` and the base64 of the SHA-256 of the certificate's SubjectPublicKeyInfo in
+ * DER (RFC 7469, section 2.4), as the panel shows it. Unlike a certificate's own hash, the pin stays valid when the
+ * certificate is renewed.
  */
 export type Pin = `sha256:${string}`;
 
@@ -45,9 +46,9 @@ const example = `sha256:${'A'.repeat(43)}=`;
 const hashBytes = 32;
 
 /**
- * Parses pins from repeated flags, or from a text or list in the config file. A text can contain several pins, separated
- * by commas. Also accepts the formats of other tools: no padding, base64url, hex, and curl's `sha256//` with semicolons.
- * Fails for an empty or invalid pin, because the user would believe that it protects the connection.
+ * Parses pins from repeated flags, or from a text or list in the config file. A text can contain several pins,
+ * separated by commas. Also accepts the formats of other tools: no padding, base64url, hex, and curl's `sha256//` with
+ * semicolons. Fails for an empty or invalid pin, because the user would believe that the pin protects the connection.
  * @internal
  */
 export function parsePins(input: unknown): Loaded<readonly Pin[]> {

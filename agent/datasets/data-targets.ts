@@ -25,33 +25,34 @@ const jobOfFolder = (name: string): string => name.replace(/\..*$/, '');
 export const cacheFolderOf = (workDir: string): string => join(workDir, '.data-cache');
 
 /**
- * Marks the data folder of a job, and removes the marked data folders of other jobs. Those jobs do not need their data
- * now, because one job runs at a time. Their links would keep the content on the disk after the cache has deleted it.
- * Folders without a mark stay, because they may belong to the user.
+ * Writes a marker file for the data folder of a job, and removes the data folders of other jobs that have a marker
+ * file. Those jobs do not need their data now, because one job runs at a time. The links in their folders would keep
+ * the content on the disk after the cache has deleted it. Folders without a marker file stay, because they may belong
+ * to the user.
  */
 export const claimData = (workDir: string, job: string): Promise<void> =>
-  claim(workDir, job, { marks: 'jobs', folderOf: dataFolderOf });
+  claim(workDir, job, { kind: 'jobs', folderOf: dataFolderOf });
 
 /** Like `claimData`, for the folder of a job's inputs. */
 export const claimInputs = (workDir: string, jobFolder: string): Promise<void> =>
   claim(workDir, relative(workDir, jobFolder).split(sep)[0] ?? '', {
-    marks: 'inputs',
+    kind: 'inputs',
     folderOf: inputsFolderOf,
   });
 
 async function claim(
   workDir: string,
   job: string,
-  { marks: kind, folderOf }: { readonly marks: string; readonly folderOf: (jobFolder: string) => string },
+  { kind, folderOf }: { readonly kind: string; readonly folderOf: (jobFolder: string) => string },
 ): Promise<void> {
-  const marks = join(cacheFolderOf(workDir), kind);
-  await mkdir(marks, { recursive: true, mode: 0o700 });
-  for (const marked of await readdir(marks)) {
-    if (jobOfFolder(marked) === jobOfFolder(job)) continue;
-    await rm(folderOf(join(workDir, marked)), { recursive: true, force: true });
-    await rm(join(marks, marked), { force: true });
+  const markersFolder = join(cacheFolderOf(workDir), kind);
+  await mkdir(markersFolder, { recursive: true, mode: 0o700 });
+  for (const markedJob of await readdir(markersFolder)) {
+    if (jobOfFolder(markedJob) === jobOfFolder(job)) continue;
+    await rm(folderOf(join(workDir, markedJob)), { recursive: true, force: true });
+    await rm(join(markersFolder, markedJob), { force: true });
   }
-  await writeFile(join(marks, job), '', { mode: 0o600 });
+  await writeFile(join(markersFolder, job), '', { mode: 0o600 });
 }
 
 /** Returns the last name in a path, which can be from any operating system; `data` if there is none. */

@@ -9,7 +9,7 @@ import { createDatasetCache } from './cache.ts';
 import { fetchData } from './job-data.ts';
 import { cacheFolderOf } from './data-targets.ts';
 
-/** Fetches the datasets of an attempt, and reports its progress. */
+/** Fetches the datasets or the inputs of an attempt. `onStage` receives the progress, as text for people. */
 export type FetchData = (
   offer: JobOffer,
   job: PreparedJob,

@@ -70,8 +70,9 @@ const hidesGpus: ReadonlySet<GpuProblemCode> = new Set([
 ]);
 
 /**
- * Returns the troubles from the worker's start, which last until its restart. Without them, jobs that request no number
- * of GPUs would be dispatched here and fail. `choice`: whether this worker uses all GPUs of its machine, some, or none.
+ * Returns the troubles that the probe at the worker's start found. They last until the worker restarts. Without them,
+ * jobs that request no number of GPUs would be dispatched here and fail. `choice`: whether this worker uses all GPUs of
+ * its machine, some, or none.
  */
 export function missingFromStart(
   { gpus, problem }: GpuReport,

@@ -53,9 +53,11 @@ const maxAncestors = 100;
 /** Determines the owner of a process on a GPU, from the process and its ancestors. */
 export function ownerOf(pid: number, table: ProcessTable, { live, ended }: OwnRuns): Owner {
   const facts = table(pid);
-  // In a container, the driver reports pids of the host, which are unknown here. Assume that they belong to a current run.
+  // In a container, the driver reports pids of the host, which are unknown here. Assume that the process belongs to a
+  // current run.
   if (facts === null) return { kind: live.length > 0 ? 'ours' : 'unseen' };
-  // A trainer may start a container. Its processes are not children of the worker, so assume that they belong to the run.
+  // A trainer may start a container, whose processes are not children of the worker. Assume that they belong to a
+  // current run.
   if (facts.isContained && live.length > 0) return { kind: 'ours' };
   if (live.some(run => run.jobId === facts.jobId || descends(pid, run.leader, table)))
     return { kind: 'ours' };

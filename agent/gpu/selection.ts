@@ -92,9 +92,9 @@ function migProblem(value: string): GpuProblem {
 }
 
 /**
- * Returns the environment variables that limit a trainer to the GPUs of `report`, or to the `positions` in it that its
- * job requests. Skips positions that no longer exist. Also sets the order: by default, CUDA numbers the fastest GPU
- * first, while nvidia-smi and `--gpus` number by PCI slot.
+ * Returns the environment variables that limit a trainer to the GPUs of `report`, or to the `positions` in the report
+ * that the trainer's job requests. Skips positions that no longer exist. Also sets the order: by default, CUDA numbers
+ * the fastest GPU first, while nvidia-smi and `--gpus` number by PCI slot.
  */
 export function trainerGpuEnvironment(
   report: GpuReport,

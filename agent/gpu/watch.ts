@@ -15,7 +15,7 @@ export interface GpuWatchDeps {
   /** Looks up processes; null on platforms without a process table. The worker then reports no GPU as held. */
   readonly table: ProcessTable | null;
   readonly log: (message: string) => void;
-  /** Troubles from the worker's start, which last until its restart. */
+  /** Troubles that the probe at the worker's start found. They last until the worker restarts. */
   readonly presentAtStart?: readonly KnownTrouble[];
   /**
    * The job of a run that an earlier process of this agent started. The run counts as current until `follow` is called

@@ -268,7 +268,7 @@ export function writeExit(run: RunFolder, exit: ExitRecord): void {
   writeOrUseReserve(run, 'exit', () => writeWhole(fileOf(run, 'exit'), text), text);
 }
 
-/** Writes the final report. Creates the folder if it is missing, because a job that this worker rejected has no folder. */
+/** Writes the final report. Creates the run's folder if it is missing, as for a job that this worker rejected. */
 export function writeReport(run: RunFolder, text: string): void {
   mkdirSync(run.path, { recursive: true, mode: 0o700 });
   writeOrUseReserve(run, 'report', () => writeWhole(fileOf(run, 'report'), text), text);
@@ -277,8 +277,8 @@ export function writeReport(run: RunFolder, text: string): void {
 export const readReportFields = (run: RunFolder): Fields | null => readFields(fileOf(run, 'report'));
 
 /**
- * Marks a run whose report the orchestrator has acknowledged. Renames a file that is no longer needed, because a new
- * file may not fit on the disk.
+ * Records that the orchestrator has acknowledged the report of a run. Renames a file that is no longer needed, because
+ * a new file may not fit on the disk.
  */
 export function acknowledgeRun(run: RunFolder): void {
   const acknowledged = fileOf(run, 'settled');

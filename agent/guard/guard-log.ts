@@ -21,7 +21,7 @@ const stuckAfterMs = 2_000;
 /** At the end of a run, the guard drops the rest of the log after this time without progress of the disk. */
 const closeTimeoutMs = 5_000;
 
-const markOf = (bytes: number): Uint8Array =>
+const gapMarkerOf = (bytes: number): Uint8Array =>
   Buffer.from(`\n[trainyard: ${bytes} bytes of output could not be written here]\n`);
 
 /** When the disk is full or hangs, output is lost, but the trainer continues. A line in the log marks each gap. */
@@ -42,8 +42,8 @@ export function createGuardLog(disk: LogDisk, clock: Clock): GuardLog {
   };
 
   const append = async (bytes: Uint8Array): Promise<void> => {
-    const mark = unwrittenBytes === 0 ? new Uint8Array() : markOf(unwrittenBytes);
-    const missing = await disk.append(Buffer.concat([mark, bytes]));
+    const gapMarker = unwrittenBytes === 0 ? new Uint8Array() : gapMarkerOf(unwrittenBytes);
+    const missing = await disk.append(Buffer.concat([gapMarker, bytes]));
     unwrittenBytes = missing > bytes.length ? unwrittenBytes + bytes.length : missing;
   };
 
@@ -77,7 +77,7 @@ export function createGuardLog(disk: LogDisk, clock: Clock): GuardLog {
     async write(chunk) {
       if (queued + chunk.length > maxQueuedBytes) droppedBytes += chunk.length;
       else {
-        if (droppedBytes > 0) push(markOf(droppedBytes));
+        if (droppedBytes > 0) push(gapMarkerOf(droppedBytes));
         droppedBytes = 0;
         push(chunk);
         if (!isWriting) void writeQueue();
@@ -85,7 +85,7 @@ export function createGuardLog(disk: LogDisk, clock: Clock): GuardLog {
       while (queued > pauseAboveBytes && !isStuck) isStuck = !(await waitForProgress(stuckAfterMs));
     },
     async close() {
-      if (droppedBytes > 0) push(markOf(droppedBytes));
+      if (droppedBytes > 0) push(gapMarkerOf(droppedBytes));
       if (!isWriting) void writeQueue();
       while (queued > 0) if (!(await waitForProgress(closeTimeoutMs))) return;
       if (unwrittenBytes > 0) await append(new Uint8Array());
@@ -96,7 +96,9 @@ export function createGuardLog(disk: LogDisk, clock: Clock): GuardLog {
 
 /** The time in ms after which an unfinished line is logged without a line break. */
 const lineTimeoutMs = 250;
+/** An unfinished line longer than this many bytes is logged immediately. */
 const maxLine = 64 * 1024;
+/** The number of bytes to remember for `tail`. */
 const tailBytes = 128 * 1024;
 
 /** Merges stdout and stderr of a trainer into one text, without mixing two lines. */

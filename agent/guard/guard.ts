@@ -33,7 +33,7 @@ export interface GuardDeps {
   /** ms on a clock that the guard shares with the agent. */
   readonly uptime: () => number;
   readonly onSignal: (signal: 'SIGTERM' | 'SIGINT' | 'SIGHUP', act: () => void) => void;
-  /** The maximum size of each of the log's two files. */
+  /** The maximum size of each of the log's two files, in bytes. */
   readonly logMaxBytes?: number;
 }
 

@@ -60,7 +60,7 @@ export interface AttemptLogsDeps {
   readonly signal: AbortSignal;
 }
 
-/** The maximum number of acknowledged runs with unsent logs. The agent drops the oldest runs beyond it. */
+/** The maximum number of acknowledged runs with unsent logs. If there are more, the agent drops the oldest. */
 const maxAcknowledged = 5;
 /**
  * The agent retries to send a log for this time in ms after the report was acknowledged. If the orchestrator is
@@ -146,7 +146,8 @@ export function createAttemptLogs(deps: AttemptLogsDeps): AttemptLogs {
       try {
         if (readTask(run) !== null) acknowledgeRun(run);
       } catch {
-        // The mark could not be written. Remove the folder, or the next process would report the run again.
+        // The acknowledgement could not be written to disk. Remove the folder, or the next process would report the run
+        // again.
         return state.dropReport(attemptId);
       }
       drain(attemptId);

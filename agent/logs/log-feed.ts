@@ -48,7 +48,10 @@ export async function createLogFeed(deps: LogFeedDeps, offset: number, limit: nu
   let from = offset;
   /** The offset of the byte that is read next. */
   let at = offset;
-  /** The offset to continue at when everything that was read is sent. The output before it is lost or skipped. */
+  /**
+   * The offset at which to continue after everything that was read is sent. The output before this offset is lost or
+   * skipped.
+   */
   let resumeAt: number | null = null;
   let isCaughtUp = false;
   let barsAt = Number.NEGATIVE_INFINITY;

@@ -15,17 +15,17 @@ export interface LogFold {
   drawOver(line: Uint8Array, to: number): void;
   /** Adds the beginning, or a further part, of an unfinished line. */
   addOpen(part: Uint8Array, to: number, isLine: boolean): void;
-  /** Adds the held bar to the pieces, if there is one. */
+  /** Adds the bar that is held back to the pieces, if there is one. */
   addBar(): void;
-  /** Drops the held bar, because newer text overwrites it. */
+  /** Drops the bar that is held back, because newer text overwrites it. */
   dropBar(): void;
   /** Skips everything so far, including this part of the unfinished line, because it was already sent. */
   skipSent(part: Uint8Array): void;
   /** Returns the part of the unfinished line that was sent, or at least the end of that part, in `latin1`. */
   sentPart(): string;
-  /** Whether a bar is held. */
+  /** Whether a bar is held back. */
   holdsBar(): boolean;
-  /** Copies the held bytes, because the caller reuses its buffer. */
+  /** Copies the bytes of a bar that is held back, because the caller reuses its buffer. */
   copyHeldBytes(): void;
 }
 

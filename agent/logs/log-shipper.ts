@@ -11,6 +11,7 @@ export interface LogPace {
   wait(bytes: number, signal: AbortSignal): Promise<boolean>;
 }
 
+/** The maximum rate of all logs of a rig together. */
 const bytesPerS = 4 * 1024 * 1024;
 
 export function createLogPace(clock: Clock): LogPace {
@@ -58,6 +59,7 @@ export interface LogShipperDeps extends LogFeedDeps {
 const logEnds = { older: 'older_orchestrator', stop: 'unwanted', expired: 'expired' } as const;
 
 const pauseMs = 750;
+/** Chunks are never made smaller than this, in characters. */
 const minChunk = 16_384;
 
 /**

@@ -43,7 +43,7 @@ export interface CurveOrigin {
   readonly onProgress?: (progress: Progress) => void;
 }
 
-/** The curve of one attempt. */
+/** The metrics of one attempt over time. */
 export interface Curve {
   /** Resolves when the files of earlier attempts are identified. The trainer must not start earlier. */
   readonly ready: Promise<void>;

@@ -13,8 +13,8 @@ export interface Precedence {
   /** Returns a point of a live file without values that were already sent as printed values; null when nothing is left. */
   live(point: BarePoint): BarePoint | null;
   /**
-   * Splits a point of a late file, which is written long after its values. `fresh` has the values that are new; `known`
-   * has those that another file or the printed output already provided.
+   * Splits a point of a late file, whose values are written long after the trainer knows them. `fresh` has the values
+   * that are new; `known` has those that another file or the printed output already provided.
    */
   late(point: BarePoint): { readonly fresh: BarePoint | null; readonly known: BarePoint | null };
 }

@@ -20,7 +20,7 @@ export interface PointBook {
   record(figures: Recorded): void;
   /**
    * Adds values that are not from the trainer, such as GPU metrics, at the last closed step. At the open step, the
-   * trainer's own values would count as a repetition.
+   * trainer's own values, which are sent later, would look like a repetition of that step.
    */
   add(values: Values, atMs: number): void;
   /** Closes the current step, so that it can be sent. */

@@ -97,9 +97,9 @@ export function createProgressReader(): ProgressReader {
   function read(text: string): readonly OutputItem[] {
     const items: OutputItem[] = [];
     let from = 0;
-    for (const { 0: mark, index } of text.matchAll(/[\r\n]/g)) {
+    for (const { 0: character, index } of text.matchAll(/[\r\n]/g)) {
       items.push(...append(text.slice(from, index)));
-      if (mark === '\r') afterReturn = true;
+      if (character === '\r') afterReturn = true;
       else items.push(...finish('newline'));
       from = index + 1;
     }

@@ -9,7 +9,7 @@ export interface RunProgress {
   progress(content: Exclude<LineContent, { readonly kind: 'text' }>, line: string): readonly Progress[];
   /** Reads a line without progress. `isDrawnOver`: the next line overwrites it. */
   text(line: string, isDrawnOver: boolean): readonly Progress[];
-  /** Returns the progress that is still held at the end of the output. */
+  /** Call when the output ends. Returns the progress of printed dicts whose step was not known before. */
   end(): readonly Progress[];
 }
 

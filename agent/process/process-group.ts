@@ -65,7 +65,8 @@ export async function startGroup(command: Command, { processes, clock }: GroupDe
   };
   const lives = (): Promise<boolean> => processes.groupLives(pid);
   const exited = untilExit(child).then(async exit => {
-    // Children that outlive their leader hold GPU memory. They get a short grace period, unless a stop gave them a longer one.
+    // Children that outlive their leader occupy GPU memory. They get a short grace period, unless an earlier `stop`
+    // gave them a longer one.
     if (await lives()) stop(orphanGraceMs);
     await untilGone(lives, pid, killAt ?? 0, { processes, clock });
     hasEnded = true;

@@ -54,8 +54,8 @@ export interface NativeWindowsDeps {
 
 /**
  * Process functions that use the API of Windows, for the executable. The guard is in a job object with all its
- * descendants, so that none can escape (docs/adr/0041-process-trees-on-windows.md). The agent is not in the job object.
- * It controls only the guard, and the end of the guard ends all members.
+ * descendants, so that none can escape (docs/adr/0041-process-trees-on-windows.md). The agent is not in the job object:
+ * it controls only the guard. When the guard ends, Windows ends all members.
  */
 export function nativeWindowsProcesses({ api, run, pid: ownPid, ignoreBreak }: NativeWindowsDeps): Processes {
   const fallback = windowsProcesses(run);

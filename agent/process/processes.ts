@@ -17,8 +17,8 @@ export interface Processes {
   /** Spawn options for a process that must outlive this process and its terminal. */
   readonly asSurvivor: GroupOptions;
   /**
-   * Call before this process starts a group, so that it can find all members of the group later. Does nothing on Unix,
-   * where the id of the group is enough.
+   * Call before this process starts a group, so that this process can find all members of the group later. Does nothing
+   * on Unix, where the id of the group is enough.
    */
   holdDescendants(): void;
   /** Terminates the whole group: with SIGTERM, processes can still clean up. */

@@ -20,7 +20,7 @@ export interface RunCommandOptions {
   /** The environment of the programs: the agent's own, mainly for PATH. */
   readonly environment: Readonly<Record<string, string | undefined>>;
   readonly timeoutMs?: number;
-  /** The maximum size of stdout, and of stderr. */
+  /** The maximum size of stdout and of stderr, each in bytes. */
   readonly maxBytes?: number;
 }
 

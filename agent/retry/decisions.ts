@@ -132,7 +132,10 @@ export const waits = {
   /** The maximum is short, because a worker gets no job until the end of its last one is accepted. */
   report: {
     retry: { baseMs: 100, firstMs: 500, maxMs: 5_000 },
-    /** The server checks every 0.5 s whether its full disk accepts writes again. A refused report costs it little. */
+    /**
+     * The server checks every 0.5 s whether its full disk accepts writes again. A refused report costs the server
+     * little.
+     */
     soon: { baseMs: 500, firstMs: 500, maxMs: 500 },
   },
   log: { retry: { baseMs: 200, firstMs: 500, maxMs: 30_000 } },

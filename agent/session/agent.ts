@@ -114,7 +114,7 @@ async function sendRemaining({ logs, outputs, persistent }: AgentDeps, hurry: Ab
 
 /**
  * Creates the agent, which runs the loops of a worker. One loop registers and follows the stream, repeatedly. The
- * heartbeat loop runs beside it and stops last. The slot holds the current job.
+ * heartbeat loop runs beside it and stops last. The slot runs the current job.
  */
 export function createAgent(deps: AgentDeps): Agent {
   const { clock, random, log } = deps;

@@ -44,6 +44,7 @@ const withoutContactMs = 15 * 60_000;
 interface Known {
   readonly endsAt: number;
   readonly noticeMs: number;
+  /** The maximum time before `endsAt` at which the worker leaves, if saves are slow. */
   readonly leadLimitMs: number;
 }
 

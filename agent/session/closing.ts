@@ -45,7 +45,7 @@ export interface Closing {
 const defaultNoticeMs = 120_000;
 /** Time in ms for a job to save and stop when its rig closes. */
 const closingMs = 10 * 60_000;
-/** The limit of the protocol. */
+/** The protocol's limit, in characters. */
 const maxDetail = 200;
 
 export function createClosing(deps: ClosingDeps): Closing {

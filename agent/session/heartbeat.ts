@@ -142,8 +142,8 @@ function takeNewToken({ token, over, log }: BeatDeps): void {
 }
 
 /**
- * Carries out the orders in a reply. `sentFor`: the attempt that the worker held when it sent the request. The slot may
- * now hold a newer attempt of the same job, which must not be abandoned.
+ * Carries out the orders in a reply. `sentFor`: the worker's attempt at the time of the request. The slot may now have
+ * a newer attempt of the same job, which must not be abandoned.
  */
 export function obey(
   slot: JobSlot,

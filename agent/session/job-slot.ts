@@ -26,15 +26,15 @@ export interface SlotDeps extends LifeDeps {
 }
 
 export interface JobSlot {
-  /** Takes an offer. Ignores a repeated offer of the held attempt, and offers of attempts that are over. */
+  /** Takes an offer. Ignores a repeated offer of the current attempt, and offers of attempts that are over. */
   offer(offer: JobOffer): void;
   /** Continues an attempt that an earlier process of the agent has left. */
   resume(found: Found): void;
-  /** Starts the trainer of an attempt whose workers are all ready. Ignores attempts that are not held here. */
+  /** Starts the trainer of an attempt whose workers are all ready. Ignores all attempts except the current one. */
   rendezvous(attemptId: AttemptId, rendezvous: Rendezvous): void;
   /**
-   * Cancels an attempt. Reports the attempt as cancelled immediately if it is not held here and its end was not
-   * reported.
+   * Cancels an attempt. If the attempt is not the current one, and its end was not reported, immediately reports the
+   * attempt as cancelled.
    */
   cancel(attempt: Held): void;
   /** Stops the job without a report, because it belongs to another worker now. */
@@ -51,8 +51,8 @@ export interface JobSlot {
   /** Whether the next process can continue: the slot is free, a guard runs the trainer, or the final report is on disk. */
   canHandOver(): boolean;
   /**
-   * Whether this attempt is held and its final report is not sent yet. After that, nothing more may be reported about
-   * it.
+   * Whether this attempt is the current one and its final report is not sent yet. After that, nothing more may be
+   * reported about it.
    */
   alive(attemptId: AttemptId): boolean;
   progress(): Progress | null;
@@ -142,7 +142,8 @@ export function createJobSlot(deps: SlotDeps): JobSlot {
 }
 
 /**
- * Cancels attempts that this slot does not hold: the offer was lost or arrives later, or the run's processes are gone.
+ * Cancels attempts other than the slot's current one: the offer was lost or arrives later, or the run's processes are
+ * gone.
  */
 interface Cancels {
   /**

@@ -72,7 +72,9 @@ interface OwnTokens {
 
 /** The file `token` in a state folder, readable only by its owner. */
 export interface OwnTokenBook {
-  /** Fails with a message when the file exists but is unreadable, because it may hold the only copy of a valid token. */
+  /**
+   * Fails with a message when the file exists but is unreadable, because it may contain the only copy of a valid token.
+   */
   read(): Loaded<OwnTokens>;
   /** Writes the tokens, which are on disk when this returns. Throws when they cannot be written. */
   keep(tokens: OwnTokens): void;

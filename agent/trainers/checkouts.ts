@@ -44,8 +44,8 @@ function configFor({ config, folder, outputDir, resumeFrom }: LaunchInput): Trai
 }
 
 /**
- * Prepares the start of ai-toolkit, which writes into a folder with the name of the run. It continues from the newest
- * weights in that folder without an option.
+ * Prepares the start of ai-toolkit, which writes into a folder with the name of the run. ai-toolkit continues from the
+ * newest weights in that folder, and needs no option for that.
  */
 export function aiToolkitLaunch({ config, folder, outputDir, checkout, python }: LaunchInput): Launch {
   const path = join(folder, 'config.json');

@@ -16,8 +16,8 @@ export type TrainerChoice =
       readonly python: string | null;
     }
   /**
-   * A program of the owner, run without a shell. `takesAll`: it also runs configs of known trainers that the rig does
-   * not have.
+   * A program of the owner, run without a shell. `takesAll`: the program also runs configs of known trainers that the
+   * rig does not have.
    */
   | { readonly kind: 'command'; readonly argv: readonly string[]; readonly takesAll: boolean };
 

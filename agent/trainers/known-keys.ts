@@ -119,7 +119,10 @@ interface TrainerKeysDeps {
   readonly send: TrainerKeysCall;
 }
 
-/** Reports the keys of these trainers. If a report fails, the orchestrator requests it again at the next registration. */
+/**
+ * Reports the keys of these trainers. If a report fails, the orchestrator requests the keys again at the next
+ * registration.
+ */
 export type ReportTrainerKeys = (wanted: readonly string[]) => Promise<void>;
 
 /** Reads each list once, because reading takes as long as importing the trainer. */

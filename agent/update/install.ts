@@ -2,7 +2,7 @@ import { copyFileSync, linkSync, renameSync, rmSync } from 'node:fs';
 import type { OwnProgram } from './program.ts';
 import type { StagedProgram } from './updater.ts';
 
-/** Returns the path that keeps the program before the last update, so that people can go back to it. */
+/** Returns the path at which the program from before the last update is kept, so that people can restore it. */
 const previousOf = (path: string): string => `${path}.previous`;
 
 /** Replaces the program by one rename, and keeps the old file beside it. Throws when that is impossible. */

@@ -1,9 +1,9 @@
 import { spawn } from 'node:child_process';
 
 /**
- * Replaces this process by another program, which keeps the pid, the terminal and the service. Never resolves after that.
- * Windows cannot replace a process. There, this process starts the other program as its child, and resolves with the
- * child's exit code.
+ * Replaces this process by another program, which keeps the pid, the terminal and the service. The function then never
+ * resolves. Windows cannot replace a process. There, this process starts the other program as its child, and resolves
+ * with the child's exit code.
  */
 export async function replaceProcess(
   [file = '', ...args]: readonly string[],

@@ -5,7 +5,7 @@ import { cleanLine } from '../../protocol/text.ts';
 import type { Clock } from '../clock.ts';
 import type { WorkerSignal } from '../session/signals.ts';
 
-/** The result of a trial: a new program runs as this worker, before it replaces the parent's program. */
+/** The result of a trial. In a trial, a new program runs as this worker before it replaces the parent's program. */
 export type Trial =
   | { readonly kind: 'registered'; readonly end: () => Promise<void> }
   | { readonly kind: 'failed'; readonly reason: string }
@@ -32,7 +32,7 @@ const leaveMs = 30_000;
 
 /**
  * Starts the new program beside the old one, with the same arguments. The new program adopts the running job, like any
- * next process of this worker. Its registration proves that it works.
+ * next process of this worker. A registration proves that the new program works.
  */
 export async function startTrial({ clock, command, env, onSignals }: TrialDeps): Promise<Trial> {
   const [file = '', ...args] = command;

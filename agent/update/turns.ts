@@ -8,7 +8,9 @@ import { replaceProcess } from './replace-process.ts';
 import { startTrial } from './trial.ts';
 import type { FailedUpdate, StagedProgram } from './updater.ts';
 
-/** The end of a turn of the worker: an exit code, or the new program that takes over. */
+/**
+ * The end of a turn, which is one run of the worker in this process: an exit code, or the new program that takes over.
+ */
 export type TurnEnd = number | StagedProgram;
 
 export interface TurnsDeps {

@@ -26,7 +26,7 @@ export interface StagedProgram {
   readonly isInstalled: boolean;
 }
 
-/** An update that failed in an earlier turn of this process, and the reason. */
+/** An update that failed during an earlier run of the worker in this process, and the reason. */
 export interface FailedUpdate {
   readonly id: UpdateId;
   readonly reason: string;

@@ -10,7 +10,7 @@ export interface Tally {
   failed: number;
   /** Trainings that were cancelled, moved to another worker, or interrupted because the worker ended. */
   stopped: number;
-  /** Workers that are currently disconnected without notice. */
+  /** Workers that are currently disconnected, to simulate a network failure. */
   away: number;
   /** Workers that have ended. */
   ended: number;

@@ -81,7 +81,7 @@ export interface WorkerPlan {
   readonly machine: Machine;
   readonly labels: Labels;
   readonly isEphemeral: boolean;
-  /** True if the worker sometimes disconnects without notice. */
+  /** True if the worker sometimes loses its connection, to simulate a network failure. */
   readonly isFlaky: boolean;
 }
 

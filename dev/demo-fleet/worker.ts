@@ -19,7 +19,9 @@ interface AbsenceDeps {
 /** The time until an absence and its length, as ranges in ms. The length may exceed the server's default timeout of 120 s. */
 const absence = { everyMs: [30_000, 180_000], forMs: [10_000, 180_000] } as const;
 
-/** Disconnects a worker without notice at random times. Returns a function that ends the absences. */
+/**
+ * Cuts a worker's connection at random times, as a network failure would. Returns a function that ends these absences.
+ */
 export function disconnectAtRandom(
   worker: Pick<SimulatedWorker, 'vanish' | 'comeBack'>,
   { clock, tally, log }: AbsenceDeps,

@@ -7,7 +7,7 @@ import { encodePng } from './png.ts';
 import { drawSample } from './sample.ts';
 import { writeWhole } from './whole-file.ts';
 
-/** Requests of users that a running training handles. */
+/** User requests that a running training handles. */
 export type Requests = {
   /** Returns true once per request for a checkpoint. */
   readonly consumeSaveRequest: () => boolean;

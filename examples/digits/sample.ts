@@ -4,10 +4,13 @@ import type { Picture } from './png.ts';
 
 const COLUMNS = 10;
 const MAX_IMAGES = 100;
+/** In pixels. */
 const MARGIN = 4;
 /** Size of a dot in pixels. A guessed digit is drawn with three by five dots. */
 const DOT = 2;
+/** In dots. */
 const GLYPH_HEIGHT = 5;
+/** Height of the space for a guess below its image, in pixels. */
 const CAPTION = GLYPH_HEIGHT * DOT + 2;
 
 type Colour = readonly [red: number, green: number, blue: number];

@@ -15,7 +15,7 @@ import { compareMarks } from './witness.ts';
 type Verdict = ReplyOf<typeof auditApi.verify>;
 type Entry = ReplyOf<typeof auditApi.list>['entries'][number];
 
-/** Both bounds are inclusive; null means the first or the newest row. */
+/** A range of row numbers, bounds included. Null means from the first row, or through the newest row. */
 export interface AuditRange {
   readonly from: number | null;
   readonly to: number | null;
@@ -29,7 +29,7 @@ export interface AuditBook {
   export(filter: AuditFilter): Iterable<readonly Entry[]>;
   /** Verifies the hash chain, one page per turn of the event loop. Reports the first row that does not verify. */
   verify(range: AuditRange): Promise<Verdict>;
-  /** Compares the marks of a witness with the rows of the trail that have the same numbers. */
+  /** Compares marks that a witness (`witness.ts`) has kept with the rows of the trail that have the same numbers. */
   compare(marks: readonly Pick<AuditRow, 'seq' | 'hash'>[]): ReplyOf<typeof auditApi.compare>;
 }
 
@@ -123,7 +123,7 @@ async function checkChain(
   let { nextSeq, before } = startOf(trail, anchor, range.from ?? 1);
   let checked = 0;
   let reportedLoss: Fault | null = null;
-  // Without an anchor, rows below 1 are read too: the server never writes any, so such a row was inserted.
+  // Without an anchor, also read rows with numbers below 1. The server never writes such rows, so each one was inserted.
   let after = range.from === null && anchor === null ? Number.MIN_SAFE_INTEGER : nextSeq - 1;
   for (;;) {
     const page = trail.after(after, pageSize);
@@ -202,7 +202,7 @@ const problems: Readonly<Record<AuditFault, string>> = {
     'next row on',
 };
 
-/** Returns the loss that this row reports. The orchestrator appends such a row when it starts and finds rows missing. */
+/** Returns the loss that this row reports, or null. The orchestrator appends such a row when it starts and finds rows missing. */
 function lossReportedBy(row: AuditRow): Fault | null {
   if (row.type === 'audit.head_lost') return { seq: row.seq, code: 'head_lost' };
   if (row.type === 'audit.rolled_back') return { seq: row.seq, code: 'head_rolled_back' };

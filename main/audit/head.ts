@@ -32,7 +32,7 @@ export interface HeadKeeper {
   /** Returns the current head. */
   head(): Head;
   /**
-   * Returns true if there is no head. Otherwise the head must have a valid seal, and the trail must contain its row unless
+   * Returns true if there is no head. Otherwise the head must have a valid seal. The trail must contain the marked row, unless
    * retention has removed that row.
    */
   matchesTrail(): boolean;

@@ -26,7 +26,7 @@ export interface AuditDeps {
 
 export interface Audit {
   readonly book: AuditBook;
-  /** Changes retention from now on; null keeps all rows. */
+  /** Changes the maximum age of rows from now on, in days; null keeps all rows. */
   setRetention(days: number | null): void;
   /**
    * Describes this trail. A restore stores the result in the `audit.restored` row of the trail that replaces this one. Call it

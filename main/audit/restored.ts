@@ -5,7 +5,10 @@ import type { Head, HeadKeeper } from './head.ts';
 export const headDetails = (head: Head) =>
   head === null || head === 'unreadable' ? null : { seq: head.seq, hash: head.hash };
 
-/** Both bounds are inclusive. Rows after `through` may be lost as well, because the head lags a few seconds behind the trail. */
+/**
+ * Numbers of the lost rows, bounds included. Rows after `through` may be lost as well, because the head lags a few seconds behind
+ * the trail.
+ */
 export interface LostRows {
   readonly from: number;
   readonly through: number;
@@ -26,7 +29,7 @@ export function describeTrail(trail: AuditTrail, head: Head) {
 /**
  * Returns true if the head belongs to a replaced trail and this trail records the replacement: its newest row is an
  * `audit.restored` with exactly this head and a valid seal. This is the state after a crash between writing the row and writing
- * the head. Nobody can forge it without the key. Returns false for a head that matches the trail or cannot be read.
+ * the head. Nobody can forge such a row without the key. Returns false for a head that matches the trail or cannot be read.
  */
 export function isReplacementRecorded(
   trail: AuditTrail,

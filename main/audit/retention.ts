@@ -67,8 +67,8 @@ export function startRetention(deps: RetentionDeps): Retention {
 }
 
 /**
- * Runs one pass. It calls `daysNow` before each batch, and ends when the result is null. Each batch is one transaction, which
- * also appends an audit row about the removal.
+ * Runs one pass. Calls `daysNow` before each batch, and ends when the result is null. Each batch is one transaction, which also
+ * appends an audit row about the removal.
  */
 async function trim(
   { store, seal, clock, time }: RetentionDeps,

@@ -18,7 +18,7 @@ export interface Witness {
 
 /**
  * Finds the first witness whose newest mark is missing in the trail, which means that an older database has replaced this one.
- * Returns null when there is none.
+ * Returns null when no witness has such a mark.
  */
 export function findRollback(
   trail: AuditTrail,

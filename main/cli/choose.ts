@@ -20,6 +20,7 @@ interface ChooseOptions<T> {
   readonly prefersFirst?: boolean;
 }
 
+/** Maximum number of matches that the message about an ambiguous word names. */
 const maxShown = 5;
 /** Minimum length of an id prefix in characters. A shorter word is more likely a typo. */
 const minPrefix = 4;

@@ -77,8 +77,8 @@ export function findNetwork(flags: Flags, env: Env): Found<Send> {
 }
 
 /**
- * Returns the function that sends requests with the token. If a data folder is involved, the server must first prove that it owns
- * the folder.
+ * Returns the function that sends requests with the token. If the URL or the token came from a data folder, the server must first
+ * prove that it owns the folder.
  */
 export const tokenFetch = ({ url, provenBy }: Connection, network: Send): Send =>
   provenBy === null ? network : provenFetch({ url, dataDir: provenBy, fetch: network });

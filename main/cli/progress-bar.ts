@@ -2,6 +2,7 @@ import type { Progress } from '../../protocol/reports.ts';
 import type { Screen } from './invocation.ts';
 import { cutLine } from './table.ts';
 
+/** Width of the bar in characters. */
 const width = 30;
 
 /** Returns one line with the bar, and with step, loss and remaining time if they are known. */

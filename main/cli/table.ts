@@ -15,8 +15,8 @@ export interface Column<T> {
 export type Fact = readonly [name: string, value: string | null];
 
 /**
- * Matches characters that move the cursor or change the text direction. They are never printed, because text from other machines
- * is not trusted.
+ * Matches characters that move the cursor or change the text direction. These characters are never printed, because text from
+ * other machines is not trusted.
  */
 const unsafeCharacters = /[\p{Cc}\p{Zl}\p{Zp}\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]+/gu;
 

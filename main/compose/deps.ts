@@ -16,7 +16,7 @@ import type { FailureLimit } from '../http/auth/failures.ts';
 
 export interface ComposeDeps {
   readonly clock: Clock;
-  /** Returns when the machine was started; defaults to the time of this machine. */
+  /** Returns the time since the machine was booted; by default, reads it from the operating system. */
   readonly boot?: () => BootReading;
   readonly ids: Ids;
   readonly log: RequestLog;

@@ -46,7 +46,8 @@ export function createRestore({
           details: {
             backup: backup.name,
             backup_at: clock.iso(backup.at),
-            // In the saved database, rows after this row describe changes that the restore has undone.
+            // Newest audit row that the backup contained. Later rows of the saved database describe changes that the restore has
+            // undone.
             backup_row: had,
             saved: saved.name,
             newest: trail?.was?.seq ?? 0,

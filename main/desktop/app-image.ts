@@ -23,7 +23,7 @@ export interface AppsMenuEntry {
   set(isOn: boolean): Error | null;
 }
 
-/** Marks the entries that this app has written, so that it changes no others. */
+/** Line in each entry that this app has written, so that the app changes no other entries. */
 const mark = 'X-Trainyard-AppImage=true';
 
 /**
@@ -71,7 +71,7 @@ const actions: readonly (readonly [Shortcut, string])[] = [
   ['workers', 'Workers'],
 ];
 
-/** Returns the text of the entry. No argument after `--` is parsed as an option, because web pages choose the text of links. */
+/** Returns the text of the entry. Links follow `--`, so that they are never parsed as options: web pages choose their text. */
 const appsMenuEntry = (appImage: string, icon: string): string =>
   [
     '[Desktop Entry]',

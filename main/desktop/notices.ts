@@ -23,7 +23,7 @@ const kinds: ReadonlyMap<string, Notice['kind']> = new Map([
   ['job.recovering', 'worker_lost'],
 ]);
 
-/** Returns the notification for an event; null if it needs none. */
+/** Returns the notification for an event; null if the event needs none. */
 export function noticeOf(fleet: string | null, event: UiEvent, enabledKinds: NoticeKinds): Notice | null {
   if (event.kind !== 'job' || event.job === null) return null;
   const { config_name: name, worker_name: worker, error_message: why } = event.job;
@@ -50,6 +50,7 @@ export interface DesktopNotification extends Pick<Notice, 'fleet'> {
 
 /** If more than this many notifications are due together, one summary replaces them. */
 const maxAlone = 2;
+/** Maximum length of an error message in a notification, in characters. */
 const maxWhy = 200;
 
 /** Returns the notifications to show: one per notice, or one summary for many notices. */

@@ -21,7 +21,7 @@ export async function findRunning(
 ): Promise<{ readonly url: string; readonly token: string } | null> {
   const [urlFile, tokenFile] = [join(dataDir, 'url'), join(dataDir, 'admin-token')];
   if (!existsSync(urlFile) || !existsSync(tokenFile)) return null;
-  // The file must not be writable by other users, because its URL receives the token.
+  // Other users must not be able to write the file, because the token is sent to the URL in it.
   const url = readSecret(urlFile);
   if (!/^http:\/\/(?:127\.0\.0\.1|localhost|\[::1\])(?::\d+)?$/.test(url)) return null;
   const token = readSecret(tokenFile);

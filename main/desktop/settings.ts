@@ -22,6 +22,7 @@ const DesktopSettings = z.object({
   fleets: z.array(StoredFleet).default([]),
   /** Id of the fleet in the window; null for this computer's own. */
   shown: z.string().nullable().default(null),
+  /** True if the app runs an orchestrator on this computer. */
   runs_own: z.boolean().default(true),
   notices: z
     .object({

@@ -57,6 +57,7 @@ export interface LiveJob {
   readonly percent: number | null;
   /** Id of the worker that runs the job. */
   readonly worker: string | null;
+  /** True if the worker of the job does not respond. */
   readonly isSilent: boolean;
 }
 

@@ -20,7 +20,9 @@ export interface TrayState {
   readonly summary: Summary | null;
 }
 
+/** Maximum number of jobs in the menu. */
 const maxJobs = 8;
+/** Maximum length of a job's name in the menu, in characters. */
 const maxName = 40;
 
 /** Returns the items of the tray menu: the fleet's state, its running jobs, and the actions. */

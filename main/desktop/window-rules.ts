@@ -8,6 +8,7 @@ interface Rectangle {
   readonly height: number;
 }
 
+/** Minimum size of the window, in device-independent pixels. */
 export const smallest = { width: 480, height: 360 };
 const defaultSize = { width: 1_280, height: 840 };
 /** At least this much of the title bar must stay visible, so that the user can move the window. In device-independent pixels. */

@@ -27,7 +27,7 @@ export interface Shown {
 }
 
 /**
- * Restricts the network access of the page to the server in the window. Adds the bearer token to the page's requests, so that
+ * Lets the page access only the server whose panel the window shows. Adds the bearer token to the page's requests, so that
  * neither the page nor its address contains the token (docs/adr/0017). Denies all permissions except writing to the clipboard.
  */
 export function guardSession(session: Session, shown: () => Shown | null): void {
@@ -212,6 +212,7 @@ function pageOf(url: string): string {
   return URL.canParse(url) ? new URL(url).pathname : '/';
 }
 
+/** Delay between a change of the window and saving its bounds. */
 const saveDelayMs = 400;
 
 function saveBounds(window: BrowserWindow, settings: DesktopSettingsFile): void {

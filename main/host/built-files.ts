@@ -43,8 +43,8 @@ interface Program {
 export function createWorkerPrograms(find: () => string | null): () => Promise<readonly Program[]> {
   /** The hash of each file. The key is the path with the inode, size and mtime. */
   const hashes = new Map<string, Promise<string>>();
-  const hashOf = (path: string, mark: string): Promise<string> => {
-    const key = `${path} ${mark}`;
+  const hashOf = (path: string, fingerprint: string): Promise<string> => {
+    const key = `${path} ${fingerprint}`;
     const hash = hashes.get(key) ?? sha256(path);
     hashes.set(key, hash);
     hash.catch(() => hashes.delete(key));
@@ -76,7 +76,7 @@ export interface OfferedBook {
 
 interface Offered {
   readonly version: string;
-  /** Null until they have been read for the first time. */
+  /** Null until the programs have been read for the first time. */
   readonly programs: readonly Program[] | null;
 }
 

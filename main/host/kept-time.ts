@@ -16,11 +16,12 @@ const maxReadingAgeMs = 1_000;
 const maxDifferenceMs = 100;
 
 /**
- * Returns a function that reads the boot of this machine. On Linux, the time includes sleep. Other systems have no boot id.
+ * Returns a function that reads the time since this machine was booted, and the id of that boot. On Linux, the time includes
+ * sleep. Other systems have no boot id.
  *
- * Linux keeps this time in a file, and each change of a job needs it several times. So the function reads the file once
- * a second, and adds the time on the monotonic clock. That clock stops during sleep, but the wall clock does not. So the
- * function also reads the file when the two clocks disagree.
+ * Linux keeps this time in a file, and each change of a job reads the time several times. So the function reads the file once a
+ * second, and adds the time that has passed on the monotonic clock. That clock stops during sleep, but the wall clock does not.
+ * So the function also reads the file when the two clocks disagree.
  */
 export function createSystemBoot(
   { wall, mono }: Pick<Clock, 'wall' | 'mono'>,
@@ -63,7 +64,9 @@ export interface KeptTime extends TrustedTime {
   stop(): void;
 }
 
-/** Keeps the trusted time of a data folder in a file. It is not in the database, because a restored database may be older. */
+/**
+ * Keeps the trusted time of a data folder in a file. The time is not in the database, because a restored database may be older.
+ */
 export function keepTime({ file, database, isTrusted, clock, boot, log }: KeptTimeDeps): KeptTime {
   const lastTrusted = isTrusted ? null : (readMark(file) ?? lastChange(database));
   const time = createTrustedTime(() => ({ wall: clock.wall(), ...boot() }), lastTrusted);

@@ -38,7 +38,10 @@ export function agentFile(
   };
 }
 
-/** Variables that the agent does not get, because they would override its config file or contain secrets of the server. */
+/**
+ * Environment variables that are not passed to the agent, because they would override its config file or contain secrets of the
+ * server.
+ */
 const withheldVariables = [
   'ADMIN_TOKEN',
   'SIMPLETUNER_ORCHESTRATOR_URL',
@@ -71,18 +74,21 @@ export interface RestartPlan {
 /** The agent's exit codes (docs/workers.md). */
 const exitCodes = { usage: 2, tokenRefused: 3, stateInUse: 73 } as const;
 
+/** Delay after the first failure. It doubles with each further failure, up to `maxMs`. */
 const firstMs = 1_000;
 const maxMs = 60_000;
+/** Delay after exit code 2. */
 const usageMs = 300_000;
+/** Maximum delay after exit code 73. */
 const inUseMs = 5_000;
 /** If a process ran for this long, its start was successful. */
 const stableMs = 60_000;
 
 /**
- * Plans the restart of an agent process. It is always restarted, because only the orchestrator's settings decide whether this
- * machine runs jobs. Exit code 0 means that another process of the agent replaces it.
+ * Plans the restart of an agent process. The process is always restarted, because only the orchestrator's settings decide whether
+ * this machine runs jobs. Exit code 0 means that another process of the agent replaces it. Other exit codes:
  *
- * - 2: wrong options or a rejected registration. It can recover, because GPUs may appear late after a boot.
+ * - 2: wrong options or a rejected registration. A later start can succeed, because GPUs may appear late after a boot.
  * - 3: the token was rotated or the worker deleted.
  * - 73: the agent of a killed orchestrator still uses the state folder and is about to exit.
  */

@@ -43,10 +43,11 @@ export interface LocalWorker {
 
 /** After this many milliseconds, the agent is killed. The training does not depend on the agent. */
 const leaveWithinMs = 700;
+/** Maximum length of a line of the agent's output in the log, in characters. */
 const maxLine = 2_000;
 
 /**
- * Runs an agent on this machine as a child process. The two are connected by a pipe to the agent's stdin: when this process ends
+ * Runs an agent on this machine as a child process. A pipe to the agent's stdin connects both processes: when this process ends
  * for any reason, the pipe closes and the agent exits (`--leave-with-parent`). The guard process continues the training, and the
  * next agent adopts it.
  *

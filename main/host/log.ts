@@ -83,8 +83,8 @@ function fieldsToLog(scope: Fields | null, fields: Fields): Fields {
 }
 
 /**
- * Collects the lines of one iteration of the event loop, and formats and writes them after its other work, because a write
- * to a file or pipe blocks. An orderly exit loses no lines.
+ * Collects the lines of one iteration of the event loop. Formats and writes the lines after the other work of the iteration,
+ * because a write to a file or pipe blocks. An orderly exit loses no lines.
  */
 export function batchLines(write: (text: string) => void): (line: MakeLine) => void {
   let lines: MakeLine[] = [];

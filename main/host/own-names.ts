@@ -16,8 +16,8 @@ export interface OwnNamesDeps {
 }
 
 /**
- * Creates a function that returns true if a name or address belongs to this machine. It expects lower case, without port or
- * brackets.
+ * Creates a function that returns true if a name or address belongs to this machine. The function expects lower case, without
+ * port or brackets.
  */
 export function createOwnNames({ mono, addresses, others }: OwnNamesDeps): (name: string) => boolean {
   let names: ReadonlySet<string> = new Set();

@@ -30,7 +30,7 @@ export const systemClock: Clock = {
 
 /**
  * Digits and lower-case letters without `1`, `i`, `l` and `o`, because people read ids aloud and type them. There are 32
- * characters, so each encodes 5 bits. They are in sort order.
+ * characters, so each encodes 5 bits. The characters are in sort order.
  */
 const alphabet = '023456789abcdefghjkmnpqrstuvwxyz';
 

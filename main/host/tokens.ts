@@ -48,7 +48,7 @@ export function createUploadTokens(folderKey: Uint8Array): UploadTokens {
 }
 
 /**
- * Returns the id that engines use to distinguish fleets. It depends on the database and on the key of the data folder, which
+ * Returns the id that engines use to distinguish fleets. The id depends on the database and on the key of the data folder, which
  * backups do not contain. So a backup that is opened in another folder gets another id, and the two servers do not end each
  * other's launches.
  */

@@ -1,6 +1,9 @@
 import { BlockList, isIP } from 'node:net';
 
-/** Networks that are not public (IANA special-purpose registries, RFC 6890): loopback, private, link-local with metadata, and others. */
+/**
+ * Networks that are not public (IANA special-purpose registries, RFC 6890): loopback, private, link-local (with the metadata
+ * services of clouds), and others.
+ */
 const nonPublic4 = [
   ['0.0.0.0', 8],
   ['10.0.0.0', 8],

@@ -4,7 +4,9 @@ import type { DeliveryAnswer } from '../orchestrator/ports/index.ts';
 import type { Address } from './destination.ts';
 import type { Letter } from './payloads.ts';
 
+/** Time limit of each step of the connection. */
 const timeoutMs = 10_000;
+/** Time limit of the whole delivery. */
 const totalMs = 25_000;
 
 type EmailTarget = Extract<ChannelTarget, { kind: 'email' }>;
@@ -15,7 +17,7 @@ export async function sendEmail(
   letter: Letter,
   addresses: readonly Address[],
 ): Promise<DeliveryAnswer> {
-  // Loaded only when a channel uses it.
+  // Loaded only when a channel uses e-mail.
   const { createTransport } = await import('nodemailer');
   const { host, port, security, username, password, from, to } = target;
   const transport = createTransport({

@@ -9,7 +9,7 @@ export interface Sample {
   readonly bytes: Buffer;
 }
 
-/** The content of a payload. */
+/** A delivery with all data that the payload of any channel needs. */
 export interface Letter {
   readonly delivery: Delivery;
   /** Absolute URL of the panel's page. */
@@ -71,7 +71,7 @@ const colours = { good: 0x2e_a0_43, bad: 0xd1_24_2f };
 const escapeMarkdown = (text: string): string => text.replaceAll(/[\\*_~`|>[\]()#<@]/g, String.raw`\$&`);
 
 /**
- * Returns a request with an embed. A sample makes it multipart form data
+ * Returns a request with an embed. With a sample, the request is multipart form data
  * (https://docs.discord.com/developers/resources/webhook#execute-webhook).
  */
 export function discordRequest({ url }: TargetOf<'discord'>, letter: Letter): HttpRequest {

@@ -6,7 +6,7 @@ import type { Address } from './destination.ts';
 import type { HttpRequest } from './payloads.ts';
 
 const timeoutMs = 10_000;
-/** The content of a response is never used. */
+/** A longer response is cut off, because its content is never used. */
 const maxResponseBytes = 64 * 1_024;
 
 /**

@@ -14,8 +14,9 @@ import type { HttpRequest, Letter } from './payloads.ts';
 const curve = 'prime256v1';
 /** RFC 8292, section 2: at most 24 hours. */
 const tokenLastsS = 12 * 3_600;
-/** The push service drops a message after one day. The outbox gives up after the same time. */
+/** The push service drops a message after one day. The orchestrator's outbox gives up after the same time. */
 const keptS = 24 * 3_600;
+/** Maximum lengths of title and text in characters, so that the message fits into one record. */
 const maxTitle = 120;
 const maxText = 300;
 /** Push services accept 4096 bytes. A message is a single record. */

@@ -95,7 +95,7 @@ const auditOnlyTypes = [
   'auth.signed_out',
   'auth.refused',
   'auth.limited',
-  // A browser's session was opened at sign-in, ended by a user, or ended with its token or by its age.
+  // A browser's session was opened at sign-in, was ended by a user, or expired because of its age or an invalid token.
   'session.created',
   'session.revoked',
   'session.expired',

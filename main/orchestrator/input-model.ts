@@ -1,6 +1,6 @@
 import type { JobId } from '../../protocol/ids.ts';
 
-/** A file of a parent that a job takes as its input. */
+/** An input that a job takes from one of its parents. */
 export interface WantedInput {
   readonly name: string;
   /** One of the job's parents. */

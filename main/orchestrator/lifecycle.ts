@@ -62,7 +62,7 @@ export function createLifecycle({
     runLocally,
     holdBackFor,
 
-    /** Returns the number of the newest event. Callers must read it before the state, which then includes all of these events. */
+    /** Returns the number of the newest event. Read this number before the state: then the state includes all events up to it. */
     lastSeq: (): number => store.eventRange().last,
 
     /**
@@ -77,7 +77,7 @@ export function createLifecycle({
       });
     },
 
-    /** Continues from the state of the last run. Each worker gets a whole takeover time to reconnect. */
+    /** Continues from the state of the last run. Each worker gets the full time until a takeover to reconnect. */
     start(): void {
       clock.start();
       const live = core.store.liveJobs();

@@ -417,7 +417,7 @@ export interface ApiToken {
   readonly id: TokenId;
   /** Unique. The owner of the jobs that are submitted with this token. */
   readonly name: string;
-  /** The team of these jobs; null for none. */
+  /** The team of the jobs that are submitted with this token; null for none. */
   readonly team: string | null;
   readonly permissions: readonly Permission[];
   readonly createdAt: WallMs;
@@ -449,7 +449,7 @@ export const adminPrincipal: Principal = { user: 'admin', permissions, tokenId: 
 /** The session of a signed-in browser. It depends on the token with which the user signed in. */
 export interface Session {
   readonly id: SessionId;
-  /** The name of that token. */
+  /** The name of the token with which the user signed in. */
   readonly user: string;
   /** Null for the admin token. */
   readonly tokenId: TokenId | null;

@@ -58,7 +58,7 @@ export interface Launch {
   /** One sentence about the state, such as an error or the reason for the end. */
   readonly detail: string | null;
   readonly endReason: EndReason | null;
-  /** Time at which the worker was asked to leave. A second request ends it immediately. */
+  /** Time at which the worker was asked to leave. A second request ends the launch immediately. */
   readonly endAskedAt: WallMs | null;
   readonly engineId: string | null;
   readonly reason: WaitingReason | null;

@@ -26,7 +26,7 @@ const minVisibleMs = 250;
 const maxReads = 4;
 /** Points to request per attempt; a sparkline cannot show more. */
 const points = 30;
-/** Number of attempts to remember as read. Older ones are forgotten and may be read again. */
+/** Number of attempts to remember as read. Older attempts are forgotten and may be read again. */
 const maxKnown = 1_000;
 
 /**

@@ -11,11 +11,11 @@ const roundMs = 10_000;
 const soonMs = 300;
 /** Minimum pause between two rounds. */
 const minRestMs = 1_000;
-/** Pause after a read of the whole list. With 5,000 workers, it is as long as a round. */
+/** Pause after a read of the whole list, in milliseconds. With 5,000 workers, the pause is as long as a round. */
 const restMs = (workers: number): number => Math.max(minRestMs, workers * 2);
 /** Workers per page. Larger pages would block scrolling in the browser and other requests in the server. */
 const pageSize = 250;
-/** Pause between two pages. */
+/** Pause between two pages, in milliseconds. */
 const pageRestMs = (workers: number): number => workers * 2;
 
 export interface ReadOptions {
@@ -51,7 +51,7 @@ export const refreshWorkers = (options: ReadOptions): (() => void) =>
   });
 
 /**
- * Reads the list of workers for users who may not read the event stream, so that the list is their only source. The
+ * Reads the list of workers repeatedly, for users who may not read the event stream and have no other source. The
  * returned function stops the reads.
  */
 export const pollWorkers = (options: ReadOptions): (() => void) =>
@@ -115,7 +115,7 @@ function createRound({ client, store, signal }: RoundDeps, mode: ListMode) {
   let cursor: WorkerId | null = null;
   let startedAt = 0;
   let restUntil = 0;
-  /** True when an event occurred after this round had begun, so its first pages may be outdated. */
+  /** True when an event occurred after this round began, so the first pages of the round may be outdated. */
   let hasNewEvent = false;
 
   /** Merges a page into the store; returns the time of the next read. */

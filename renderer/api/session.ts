@@ -4,7 +4,10 @@ import { type CallFailure, type Client, createClient, urlOf, type ValueOf } from
 import type { JobView } from '../../protocol/job.ts';
 import type { sessionApi } from '../../protocol/session-api.ts';
 
-/** Calls the orchestrator that served this page. The session cookie authenticates it; scripts cannot read the cookie. */
+/**
+ * Creates a client for the orchestrator that served this page. The session cookie, which scripts cannot read,
+ * authenticates the calls.
+ */
 export const createPanelClient = (baseUrl: string): Client =>
   createClient({ baseUrl, headers: () => ({}), timeoutMs: 15_000 });
 
@@ -75,7 +78,7 @@ export const createMay =
     return reach === 'all' || (reach === 'own' && (job === undefined || job.user === user));
   };
 
-/** Returns the permissions to display, without a `.own` permission that a full one already includes. */
+/** Returns the permissions to display. Omits a permission such as `x.own` if `x`, which includes it, is present. */
 export const shownPermissions = (permissions: readonly Permission[]): readonly Permission[] =>
   permissions.filter(name => !permissions.some(other => name === `${other}.own`));
 

@@ -54,8 +54,8 @@ export const signingOut = 'trainyard:signing-out';
 
 /**
  * Makes a call when the component mounts, on `reload`, and when `input` or `version` changes. Keep the same `input`
- * object between renders. The previous answer stays until the new one arrives. When the user lacks the permission, it
- * makes no call and reports no failure.
+ * object between renders. The previous answer stays until the new one arrives. Makes no call and
+ * reports no failure when the user lacks the permission.
  */
 export function useLoaded<C extends Call>(
   endpoint: C,

@@ -1,7 +1,7 @@
 import { type FleetKey, fleet } from '../i18n/en/fleet.ts';
 import { createPageTexts } from './page-texts.tsx';
 
-/** The texts of the map of GPUs, of the tools of the workers page, and of the usage card. */
+/** The texts of the GPU map, the tools of the workers page, and some cards of the overview. */
 export const { Texts: FleetTexts, useTexts: useFleetTexts } = createPageTexts<FleetKey>(fleet, {
   es: async () => (await import('../i18n/es/fleet.ts')).fleet,
   zh: async () => (await import('../i18n/zh/fleet.ts')).fleet,

@@ -92,7 +92,7 @@ export function Hidden({ call, page }: HiddenProps) {
 
 interface MissingProps {
   readonly call: Access;
-  /** A further button beside the one that signs out. */
+  /** Further buttons, shown before the sign-out button. */
   readonly children?: ReactNode;
 }
 

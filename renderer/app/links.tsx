@@ -46,7 +46,7 @@ export const PoolLink = (props: ThingLinkProps) => (
   <ThingLink {...props} call={{ authority: 'admin.pools' }} href={`/pools/${props.id}`} />
 );
 
-/** Links to a dataset. `id` may be the id of any of its versions. */
+/** Links to a dataset. `id` may be the id of any version of the dataset. */
 export const DatasetLink = (props: ThingLinkProps) => (
   <ThingLink {...props} call={datasetsApi.list} href={`/data/${props.id}`} />
 );

@@ -26,7 +26,7 @@ interface PageEntry {
   readonly path: string;
   /** Route pattern of a page that has subpages. */
   readonly pattern?: string;
-  /** Key that opens the page after `g`. */
+  /** Key that opens the page when pressed after `g`. */
   readonly key: string;
   /** The page is offered to users who may make at least one of these calls. An empty list means everyone. */
   readonly calls: readonly Access[];
@@ -46,7 +46,7 @@ export const pages: readonly PageEntry[] = [
     name: 'gallery',
     path: '/gallery',
     key: 'g',
-    // Importing the calls would load the schemas of files with the first page.
+    // Not imported from the API, because that would load the file schemas together with the first page.
     calls: [{ authority: 'queue.view', own: 'filtered' }],
   },
   { name: 'queue', path: '/queue', key: 'q', calls: [queueApi.status] },
@@ -54,7 +54,7 @@ export const pages: readonly PageEntry[] = [
     name: 'timeline',
     path: '/timeline',
     key: 't',
-    // Importing the call would load the schemas of the timeline with the first page.
+    // Not imported from the API, because that would load the timeline schemas together with the first page.
     calls: [{ authority: 'queue.view', own: 'filtered' }],
   },
   {
@@ -62,7 +62,7 @@ export const pages: readonly PageEntry[] = [
     path: '/pools',
     pattern: '/pools/:id?/:act?',
     key: 'p',
-    // Importing the calls would load the schemas of pools with the first page.
+    // Not imported from the API, because that would load the pool schemas together with the first page.
     calls: [{ authority: 'admin.pools' }],
   },
   { name: 'data', path: '/data', pattern: '/data/:id?', key: 'd', calls: [datasetsApi.list] },

@@ -3,7 +3,7 @@ export class PartUnavailable extends Error {
   override readonly name = 'PartUnavailable';
 }
 
-/** A suspended server accepts connections but does not answer. */
+/** Time limit for loading. A suspended server accepts connections but does not answer. */
 const loadWithinMs = 15_000;
 
 /**

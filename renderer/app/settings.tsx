@@ -18,7 +18,8 @@ export interface SettingsState {
 }
 
 /**
- * Interval for reading the settings while the local worker finishes its last job, because no event reports that end.
+ * Interval for reading the settings while the local worker finishes its last job, because no event reports the end of
+ * that job.
  */
 const pollMs = 3_000;
 

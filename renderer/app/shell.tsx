@@ -133,7 +133,7 @@ const Compare = lazy(() =>
   loadPart(async () => ({ default: (await import('../pages/compare/index.tsx')).ComparePage })),
 );
 
-/** The pages by their routes. A page that the user may not open explains which permission is missing. */
+/** Renders the page at the current path. A page that the user may not open explains which permission is missing. */
 function Pages() {
   const t = useT();
   return (

@@ -69,7 +69,7 @@ export function SignIn({ client, onSignedIn }: SignInProps) {
   );
 }
 
-/** Returns the sign-in code in the URL, and removes it there so that it does not stay in the history. */
+/** Removes the sign-in code from the URL, so that the code does not stay in the history. Returns the code, or null. */
 function takeCode(): string | null {
   const [, code] = /^#sign-in=([\w-]+)$/.exec(location.hash) ?? [];
   if (code === undefined) return null;

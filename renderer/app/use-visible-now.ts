@@ -1,7 +1,7 @@
 import { useEffect, useState } from 'react';
 
 /**
- * Returns the time in milliseconds since 1970. It is updated at this interval while the page is visible, and when the
+ * Returns the time in milliseconds since 1970. It is updated every `everyMs` while the page is visible, and when the
  * page becomes visible again. Use it to poll data that causes no events: a hidden tab then sends no requests.
  */
 export function useVisibleNow(everyMs: number): number {

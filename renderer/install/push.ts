@@ -24,11 +24,11 @@ export function pushSupport(): PushSupport {
 const decode = (text: string): Uint8Array<ArrayBuffer> =>
   Uint8Array.from(atob(text.replaceAll('-', '+').replaceAll('_', '/')), letter => letter.charCodeAt(0));
 
-/** Asks the user for the permission, and subscribes at the browser's push service. Rejects when either refuses. */
+/** Asks for the user's permission, and subscribes at the browser's push service. Rejects when either of them refuses. */
 export async function subscribeBrowser(serverKey: string): Promise<PushSubscription> {
   const registration = await navigator.serviceWorker.ready;
   const existing = await registration.pushManager.getSubscription();
-  // The subscription may have the key of another server that had this address before. Such a subscription gets no messages.
+  // The subscription may belong to another server that had this address before. Such a subscription gets no messages.
   const knownKey = existing?.options.applicationServerKey ?? null;
   if (existing !== null && knownKey !== null && !areEqual(new Uint8Array(knownKey), decode(serverKey)))
     await existing.unsubscribe();
@@ -74,7 +74,7 @@ const systems = [
   [/Linux/, 'Linux'],
 ] as const;
 
-/** Returns a name for lists, such as "Firefox on Android". */
+/** Returns a display name for a browser, such as "Firefox on Android". */
 export function browserName(agent: string): string {
   const find = (names: readonly (readonly [RegExp, string])[], otherwise: string): string =>
     names.find(([pattern]) => pattern.test(agent))?.[1] ?? otherwise;

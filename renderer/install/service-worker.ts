@@ -14,7 +14,7 @@ const shell = prefix + build;
 const unreachable = '/unreachable.html';
 const icon = '/icons/icon-192.png';
 const ownAsset = '/assets/unreachable-';
-/** A suspended server accepts connections but does not answer. */
+/** Time limit for loading a page. A suspended server accepts connections but does not answer. */
 const timeoutMs = 10_000;
 
 self.addEventListener('install', event => event.waitUntil(storeShell().then(() => self.skipWaiting())));

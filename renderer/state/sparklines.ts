@@ -76,7 +76,7 @@ function dropEverySecond(points: readonly LossPoint[]): Pick<LossSeries, 'gapMs'
   return { gapMs: spanMs / (maxPoints / 2), points: everySecond };
 }
 
-/** Replaces all points of an attempt with the losses that the server stores, because those include all earlier points. */
+/** Replaces all points of an attempt with the losses that the server stores, because those losses include all earlier points. */
 export function withEarlier(
   losses: Losses,
   id: JobId,
@@ -88,8 +88,8 @@ export function withEarlier(
 }
 
 /**
- * Returns all points in order. The times of `earlier` come from the rig's clock. If that clock is fast, they are
- * shifted so that they end before the points from the stream.
+ * Returns all points in order. The times of `earlier` come from the rig's clock. If that clock is fast, these
+ * times are shifted so that they end before the points from the stream.
  */
 export function allPoints({ earlier, points }: LossSeries): readonly LossPoint[] {
   const aheadMs = Math.max(0, (earlier.at(-1)?.at ?? 0) - (points[0]?.at ?? Number.POSITIVE_INFINITY));

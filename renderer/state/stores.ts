@@ -7,7 +7,7 @@ import type { Loads, Losses } from './sparklines.ts';
 
 /**
  * State of the data on display. `loading`: correct but incomplete. `live`: complete and current. `stale`: the stream
- * broke at that time and is being reopened. `polled`: read at intervals, because the user may not read the stream.
+ * broke at the time `since` and is being reopened. `polled`: read at intervals, because the user may not read the stream.
  */
 export type StreamState =
   | { readonly kind: 'connecting' }

@@ -110,8 +110,8 @@ export async function measureAge(
   const scale = { workers: 1_000, pending, running, ended: jobs - pending - running };
   if (!existsSync(join(folder, 'trainyard.db')))
     await fillLargeFleet(folder, { ...scale, everyMs: Math.floor(historyMs / jobs), isAged: true });
-  // Start and stop once before measuring. The first start checks the whole file, because the filled database has no mark of an
-  // orderly stop.
+  // Start and stop once before measuring. The first start checks the whole file, because the filled database does not
+  // record an orderly stop.
   await (await startServer(folder, [], { program })).end();
   const starts: number[] = [];
   const minimal: number[] = [];

@@ -4,11 +4,11 @@
  * influence the figures of the next.
  *
  * The benchmark compares a small fleet with the largest supported fleet. The ratio counts, because times depend on the machine.
- * One decision has these steps: a worker becomes idle, the placement index finds the next job and its worker, both leave the
- * index, and a new job joins the queue. In a fleet with several users, the owner of the placed job also reaches the limit for
- * each user, and then leaves it. Ids, requirements and offerings are created for each decision, as if they came from the store.
- * The figures include this work and the garbage collection of all pending jobs. The figures are processor time of all threads of
- * the process, so that other work on the machine does not count.
+ * One decision has these steps: a worker becomes idle, the placement index finds the next job and its worker, the job and the
+ * worker leave the index, and a new job joins the queue. In a fleet with several users, the owner of the placed job also
+ * reaches the limit per user, and is then below the limit again. Ids, requirements and offerings are created for each decision,
+ * as if they came from the store. The figures include this work and the garbage collection of all pending jobs. The figures are
+ * processor time of all threads of the process, so that other work on the machine does not count.
  */
 import { JobId, WorkerId } from '../../protocol/ids.ts';
 import { createPlacementIndex } from '../../main/orchestrator/memory/placement/placement-index.ts';
@@ -34,8 +34,8 @@ const decisionsPerRound = 20_000;
 const freeUser = 'user-0';
 
 /**
- * Creates a group of workers for each shape, and jobs that each require one of the groups. Returns a function that
- * makes one decision.
+ * Creates a group of workers for each shape (set of requirements), and jobs that each require one of the groups. Returns a
+ * function that makes one decision.
  */
 function createFleet({ pending, workers, shapes, users }: Scale): () => void {
   const index = createPlacementIndex();

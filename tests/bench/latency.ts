@@ -19,7 +19,7 @@ const submitsPerTurn = 50;
 async function measure(side: Side, count: number): Promise<readonly number[]> {
   const times: number[] = [];
   let completed = 0;
-  /** The due time of each submission, by its mark. */
+  /** The due time of each submission, by its mark: the number in the config of its job. */
   const dueAt = new Map<number, number>();
   const allCompleted = Promise.withResolvers<void>();
   side.onOffer = (offer, worker) => {

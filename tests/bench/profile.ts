@@ -1,8 +1,8 @@
 /**
- * `node tests/bench/profile.ts FILE.cpuprofile`: shows where a profiled program spent its time, by area and by function. Only
- * self time counts: the time of a function itself and of the native code that it called. V8 does not show the native functions of
- * better-sqlite3 or JSON.parse. The time of a statement therefore belongs to the function in `main/store` that runs it, and the
- * time of a commit to better-sqlite3's `exec`. To record a profile:
+ * `node tests/bench/profile.ts FILE.cpuprofile`: shows where a profiled program spent its time, by area (a group of functions)
+ * and by function. Only self time counts: the time of a function itself and of the native code that it called. V8 does not show
+ * the native functions of better-sqlite3 or JSON.parse. The time of a statement therefore belongs to the function in `main/store`
+ * that runs the statement, and the time of a commit to better-sqlite3's `exec`. To record a profile:
  *
  *   BENCH_NODE_FLAGS="--cpu-prof --cpu-prof-dir=/tmp/profile" node tests/bench/run.ts --only cycle --rounds 1
  */

@@ -37,7 +37,7 @@ export function createRig(
   let stream: EventStream | null = null;
   const endStream = (method: 'cut' | 'close'): void => {
     const endedStream = stream;
-    // Clear `stream` first, so that this end does not call `onLost`.
+    // Clear `stream` first, so that `onLost` is not called for a stream that the test itself ends.
     stream = null;
     endedStream?.[method]();
   };

@@ -71,7 +71,7 @@ async function waitUntilAllEnded({ server, ended }: Fleet, limitMs: number): Pro
   }
 }
 
-/** Checks all jobs. Checks jobs with violations again until none is left or the time is up. */
+/** Checks all jobs. Checks jobs with violations again until no violation is left or the time is up. */
 async function judgeJobs(
   fleet: Fleet,
   plan: ChaosPlan,

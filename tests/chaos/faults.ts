@@ -9,7 +9,9 @@ import type { Rig } from './rig.ts';
 
 const NewToken = z.looseObject({ token: z.string() });
 
-/** Injects all faults of a plan at their times, but never two faults of one lane together. Resolves when all faults are over. */
+/**
+ * Injects all faults of a plan at their times. Faults of one lane (`laneOf`) never overlap. Resolves when all faults are over.
+ */
 export async function performFaults(
   fleet: Fleet,
   faults: readonly PlannedFault[],
@@ -133,7 +135,7 @@ async function rotate(rig: Rig, fileAfterMs: number, fleet: Fleet): Promise<void
     if (reply === null) return;
     fleet.oldTokens.push(rig.token);
     rig.writeToken(NewToken.parse(reply).token);
-    // The agent rereads its token file only at intervals, so keep accepting refusals for a while.
+    // The agent rereads its token file only at intervals, so its calls may still be refused for a while.
     await pauseFor(5_000, fleet.ended);
   } finally {
     endRefusals();

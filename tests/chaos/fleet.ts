@@ -39,6 +39,7 @@ export interface Fleet {
   readonly client: Client;
   readonly events: StreamRecord;
   readonly journals: Journals;
+  /** The planted bug of the run; null for the unchanged product. */
   readonly plant: ChaosPlant | null;
   /** Replaced tokens, all of which the orchestrator must refuse. */
   readonly oldTokens: string[];

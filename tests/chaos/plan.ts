@@ -30,7 +30,9 @@ export type Fault =
   | { readonly kind: 'backup' }
   | { readonly kind: 'agent_kill'; readonly rig: number; readonly downMs: number }
   | { readonly kind: 'agent_stop'; readonly rig: number; readonly forMs: number }
-  /** `upgrade` leaves the trainer running (SIGUSR2); `retire` waits for its end (SIGTERM). */
+  /**
+   * `agent_upgrade` (SIGUSR2) leaves the trainer running. With `agent_retire` (SIGTERM), the agent waits for the trainer's end.
+   */
   | { readonly kind: 'agent_upgrade' | 'agent_retire'; readonly rig: number; readonly downMs: number }
   | { readonly kind: 'trainer_kill'; readonly rig: number }
   | {

@@ -14,6 +14,7 @@ import { keep, reportOf } from './report.ts';
 export interface SeedOptions {
   readonly seed: number;
   readonly minutes: number;
+  /** A bug to add to the product. */
   readonly plant?: ChaosPlant | null;
   /** Folder for the journals and logs of the run. */
   readonly logs: string;

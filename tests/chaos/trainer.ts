@@ -69,7 +69,10 @@ function saveCheckpoint(step: number): void {
   record({ kind: 'checkpoint', step, files });
 }
 
-/** Loads the checkpoint to resume from. Returns its step; 0 without a checkpoint, or -1 if the checkpoint is of another job. */
+/**
+ * Loads the checkpoint to resume from. Returns its step; 0 without a checkpoint, or -1 if the checkpoint belongs to another
+ * job.
+ */
 function resume(): number {
   if (values.resume === '') return 0;
   const checkpoint = basename(values.resume);

@@ -5,7 +5,7 @@ import { expect } from '@playwright/test';
 import { startOrchestrator } from '../e2e/panel.ts';
 import { useRemoteOrchestrator, test } from '../support/desktop/driver.ts';
 
-test('adds, shows and removes another fleet in the settings, and never exposes its token', async ({
+test('adds, shows and removes another fleet in the settings, and never exposes the token of the fleet', async ({
   orchestrator,
   start,
 }) => {
@@ -54,7 +54,7 @@ test('adds, shows and removes another fleet in the settings, and never exposes i
   }
 });
 
-test('asks for a new token when a fleet rejects its stored token', async ({
+test('asks for a new token when a fleet rejects the stored token', async ({
   orchestrator,
   dataDir,
   start,

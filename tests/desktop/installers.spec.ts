@@ -134,7 +134,7 @@ test.describe('the installers', { tag: '@package' }, () => {
     expect(extractFile(archive, 'package.json').toString()).toContain('"signed"');
   });
 
-  test('starts the AppImage from any folder, leaves no temporary files, and updates its menu entry', async ({
+  test('starts the AppImage from any folder, leaves no temporary files, and updates the menu entry of the app', async ({
     orchestrator,
   }) => {
     test.setTimeout(120_000);

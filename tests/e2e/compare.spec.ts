@@ -62,7 +62,9 @@ async function open(page: Page, path: string): Promise<void> {
   await expect(page.getByRole('heading', { level: 1 })).toBeVisible();
 }
 
-test('shows the values, results and curves of a group, and its best job', async ({ page }) => {
+test('shows the values, results and curves of all jobs of a group, and marks the best job', async ({
+  page,
+}) => {
   await open(page, '/compare?group=rates');
   const table = page.locator('.compare-table');
   await expect(table.getByRole('row')).toHaveCount(9);

@@ -89,7 +89,7 @@ test('shows one labelled chart per metric with its latest value, loss first and 
     /^Learning rate\. Latest 4.01E-5 \(step 1,199\), lowest 4.01E-5, highest 1E-4$/,
   );
   await expect(cardOf(page, 'reward')).toContainText('Latest 11 (step 1,199), lowest -1, highest 11');
-  // The mark shows where the second attempt starts: at the step of its checkpoint.
+  // The label shows where the second attempt starts: at the step of its checkpoint.
   await expect(cardOf(page, 'Loss').locator('.curve-mark')).toHaveText('Attempt 2 on rig-1');
   await expect(cardOf(page, 'Loss').locator('.curve-legend li')).toHaveText([
     /^Attempt 1 on rig-1/,

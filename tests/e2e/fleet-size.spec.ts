@@ -72,7 +72,9 @@ for (const [path, figure] of [
   ['/', 'load'],
   ['/workers', 'temperature'],
 ] as const)
-  test(`shows the figures of 2,400 GPUs on ${path}, and updates them smoothly`, async ({ page }) => {
+  test(`shows the figures of 2,400 GPUs on the page ${path}, and updates the figures smoothly`, async ({
+    page,
+  }) => {
     test.setTimeout(120_000);
     await page.addInitScript(`localStorage.setItem('trainyard.map', '"${figure}"')`);
     await signIn(page, orchestrator);

@@ -8,7 +8,7 @@ test.beforeAll(async () => {
 });
 test.afterAll(() => orchestrator.close());
 
-test('signs in with a valid token, and rejects a wrong one', async ({ page }) => {
+test('signs in with a valid token, and rejects a wrong token', async ({ page }) => {
   await page.goto(orchestrator.url);
   await enterToken(page, 'wrong');
   await expect(page.getByRole('alert')).toContainText('not valid');

@@ -193,7 +193,7 @@ test('shows a new sample of a compared job without a reload', async ({ page }) =
   await expectLoaded(button(page, 'tulips, blue, Step 400').locator('img'));
 });
 
-test('explains how samples get into the gallery when it is empty', async ({ page }) => {
+test('explains in an empty gallery how samples get there', async ({ page }) => {
   const empty = await startOrchestrator();
   try {
     await signIn(page, empty);

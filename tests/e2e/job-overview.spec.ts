@@ -192,7 +192,7 @@ test('shows a job as recovering after its worker was killed, and as pending afte
   await expect(logOf(page)).toContainText('drew samples/');
 });
 
-test('continues the curve and the log of a job after a lost connection to the server is back', async ({
+test('continues the curve and the log of a job after a lost connection to the server is restored', async ({
   page,
 }) => {
   const proxy = await startHttpProxy(orchestrator.url);

@@ -107,7 +107,9 @@ test("installs no worker when the server's key differs from the key in the join 
   await terminal.interrupt();
 });
 
-test('connects a worker over plain HTTP with a join command that verifies its script', async ({ page }) => {
+test('connects a worker over plain HTTP with a join command that verifies the downloaded script', async ({
+  page,
+}) => {
   await signInAt(page, plain.url, plain);
   const dialog = await createWorker(page, plain.url, 'rig-http');
   await expect(dialog.locator('.worker-effects')).toContainText('The connection is not encrypted');

@@ -88,7 +88,7 @@ test('shows how to allow a private address that the server refuses, and the fiel
   await expect(dialog.getByRole('textbox', { name: 'Signing secret' })).toHaveValue(/^[\w-]{43}$/);
 });
 
-test('notifies only about jobs with the tag in the rule, and lists each delivery with its result', async ({
+test('notifies only about jobs with the tag that the rule names, and lists each delivery with its result', async ({
   page,
 }) => {
   await openSettings(page);

@@ -132,7 +132,9 @@ test('names the missing permission, and how to get it, on each page that the use
   await expect(page.getByLabel('Token')).toBeVisible();
 });
 
-test('offers users with the submit permission only to submit, duplicate and retry jobs', async ({ page }) => {
+test('offers only the actions submit, duplicate and retry to users with the submit permission', async ({
+  page,
+}) => {
   const traffic = await signInAs(page, 'submitter', ['queue.view', 'queue.submit']);
   await page.goto(`${orchestrator.url}/jobs`);
   await page.getByRole('link', { name: 'Submit job' }).first().click();

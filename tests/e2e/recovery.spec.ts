@@ -25,7 +25,7 @@ test('loads a page that failed to load, as soon as the crashed server is back', 
   await expect(badge(page)).toHaveText('Live');
 });
 
-test('shows in the badge and on each page that the server does not respond, and recovers', async ({
+test('shows in the badge and on each page that the server does not respond, and loads the page when the server responds again', async ({
   page,
 }) => {
   await signIn(page, orchestrator);

@@ -189,7 +189,7 @@ for (const view of [light, dark, phone]) {
 }
 
 for (const width of [desktop.width, phone.width]) {
-  test(`fits every text at ${width} px, and takes each from the translation catalogue`, async ({
+  test(`fits every text at ${width} px, and takes each text from the translation catalogue`, async ({
     browser,
   }) => {
     test.setTimeout(180_000);

@@ -133,7 +133,10 @@ async function openInAnotherBrowser(browser: Browser, token: string): Promise<Pa
   return page;
 }
 
-test('signs another browser out immediately when the user ends its session', async ({ page, browser }) => {
+test('signs another browser out immediately when the user ends the session of that browser', async ({
+  page,
+  browser,
+}) => {
   const phone = await openInAnotherBrowser(browser, orchestrator.token);
   await open(page, '/settings/access');
   const sessions = page.getByRole('region', { name: 'Signed-in browsers' });
@@ -189,7 +192,7 @@ test('ends all other sessions after a confirmation, and keeps this browser signe
   await expect(page.getByText('Live', { exact: true })).toBeVisible();
 });
 
-test('shows the permissions and the last use of a token, and signs its browsers out when the token is revoked', async ({
+test('shows the permissions and the last use of a token, and signs out the browsers of a revoked token', async ({
   page,
   browser,
 }) => {

@@ -217,7 +217,7 @@ test('finds, changes and deletes a template, and shows changes of other users im
   await expect(page.getByRole('alert')).toContainText('There is no template delta.');
 });
 
-test('submits a sweep over parameters of a template, and over another value of its config', async ({
+test('submits a sweep over two parameters of a template, and explains invalid values of a sweep', async ({
   page,
 }) => {
   await saveTemplate(
@@ -266,7 +266,7 @@ test('submits a sweep over parameters of a template, and over another value of i
   await expect(page.getByRole('link', { name: 'swept lr=3 optimizer=lion' })).toBeVisible();
 });
 
-test('lets users who may only submit jobs use templates, but not change them', async ({ page }) => {
+test('offers templates, but no changes of templates, to users who may only submit jobs', async ({ page }) => {
   await saveTemplate('for all', [{ key: 'lr', type: 'number', default: 1 }], { lr: 1 });
   const token = await orchestrator.createToken('ada', ['queue.submit.own', 'queue.view.own']);
   await signInWithToken(page, orchestrator.url, token);

@@ -61,7 +61,7 @@ async function startRig(name: string, args: readonly string[] = []): Promise<voi
   await program.waitForLine(/^Connected to /);
 }
 
-test('updates all workers that permit updates from the overview, while a running job continues', async ({
+test('updates from the overview all workers that permit updates, while a running job continues', async ({
   page,
 }) => {
   test.setTimeout(120_000);

@@ -27,7 +27,7 @@ async function stepOf(bar: Locator): Promise<number> {
 const factOf = (page: Page, name: string): Locator =>
   page.locator('dl.facts > div').filter({ hasText: name }).locator('dd');
 
-test('submits the digits example, shows its progress while it runs, and its accuracy at the end', async ({
+test('submits the digits example, and shows the progress during the training and the accuracy at the end', async ({
   page,
 }) => {
   await signIn(page, orchestrator);
@@ -68,7 +68,7 @@ test('submits the digits example, shows its progress while it runs, and its accu
   await expect(events.last()).toContainText('admin');
 });
 
-test('lets a draining worker finish its job, and starts its next job only after the undrain', async ({
+test('lets a draining worker finish its job, and gives the worker the next job only after the undrain', async ({
   page,
   context,
 }) => {
@@ -109,7 +109,7 @@ test('lets a draining worker finish its job, and starts its next job only after 
   await expect(rowOf(jobsPage, 'selftest-8s')).toContainText('completed');
 });
 
-test("requests samples on a job's page, and offers only the actions that its config supports", async ({
+test("requests samples on the page of a job, and offers only the actions that the job's config supports", async ({
   page,
 }) => {
   await signIn(page, orchestrator);

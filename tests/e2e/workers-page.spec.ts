@@ -150,7 +150,7 @@ test('remembers the selected columns of the workers page, sorts by a column, and
   await expect(head).toHaveCount(0);
 });
 
-test('hides the map of GPUs, and keeps it hidden after a reload', async ({ page }) => {
+test('keeps the map of GPUs hidden after a reload when the user has hidden the map', async ({ page }) => {
   await openWorkers(page);
   await button(page, 'Hide map').click();
   await expect(page.locator('.fleet-map')).toHaveCount(0);

@@ -21,7 +21,7 @@ async function expectCancelled(fleet: FaultFleet, job: FleetJob): Promise<void> 
 export const cancels: readonly Scenario[] = [
   {
     id: 'F16',
-    title: 'starts no trainer for a job cancelled while pending or between offer and claim',
+    title: 'starts no trainer for a job that is cancelled while pending, or between its offer and its claim',
     quick: false,
     async run(fleet) {
       await fleet.server.start();
@@ -50,7 +50,8 @@ export const cancels: readonly Scenario[] = [
   },
   {
     id: 'F16',
-    title: 'kills the trainer within the grace period when its job is cancelled twice while starting',
+    title:
+      'kills the trainer after the grace period when its job, which is still starting, is cancelled twice',
     quick: false,
     async run(fleet) {
       await fleet.server.start();

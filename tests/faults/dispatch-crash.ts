@@ -91,7 +91,7 @@ export const dispatchCrashes: readonly Scenario[] = [
       const { server } = fleet;
       await server.start({ failpoint: failpoint(offerPreload, '') });
       const rig = await fleet.createRig('rig-1');
-      // Drop the claim, so that only a registration can acknowledge the offer.
+      // Drop the claim (the report `starting`), so that only a registration can acknowledge the offer.
       const allowClaims = rig.proxy.rule({ where: reports('starting'), action: 'reset' });
       const job = await fleet.submit({ run_ms: 100 });
       rig.start();

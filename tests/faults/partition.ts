@@ -97,7 +97,7 @@ export const partitions: readonly Scenario[] = [
         const idleRig = await fleet.startRig('rig-2');
         if (fault === 'blackhole') rig.proxy.blackhole();
         else rig.signal('SIGSTOP');
-        // Invariant I12 checks that the two trainers do not overlap.
+        // Invariant I12 (docs/internals/faults.md) checks that the two trainers do not overlap.
         await expectEndOnOtherRig(fleet, job, idleRig);
         await untilDead(pid);
         const from = fleet.events.events.length;

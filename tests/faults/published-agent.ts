@@ -62,7 +62,7 @@ const isLong = (config: unknown): boolean =>
 
 const afterCompletion = (count: number): Scenario => ({
   id: 'F15',
-  title: `completes all ${count} jobs that published agents get right after completing another job`,
+  title: `completes all ${count} jobs that published agents receive immediately after completing another job`,
   quick: false,
   async run(fleet) {
     await startFleet(fleet, shortTrainer);
@@ -75,7 +75,7 @@ export const publishedAgents: readonly Scenario[] = [
   afterCompletion(200),
   {
     id: 'F15',
-    title: 'completes all 100 jobs that published agents get right after a cancelled job',
+    title: 'completes all 100 jobs that published agents receive immediately after a cancelled job',
     quick: false,
     async run(fleet) {
       const agents = await startFleet(fleet, job =>

@@ -62,7 +62,7 @@ export const rotations: readonly Scenario[] = [
   {
     id: 'F18',
     title:
-      'makes an agent without a token file exit with 3 when its token is rotated, and lets the next agent adopt the trainer',
+      'makes an agent without a token file exit with code 3 when its token is rotated, and lets the next agent adopt the trainer',
     quick: false,
     async run(fleet) {
       const { rig, job, pid } = await startJob(fleet, 'environment');

@@ -187,7 +187,8 @@ test('reports a lost audit head after the newest rows and the head were deleted,
   await restartedAgain.stop();
 }, 60_000);
 
-test('detects a database rolled back together with its audit head only with an external witness', async () => {
+// A witness is a file outside the data folder, to which the server appends references to audit rows.
+test('detects a database that was rolled back together with its audit head only with a witness', async () => {
   const witness = join(temporaryFolder(), 'witness');
   const witnessFlags = ['--audit-witness', witness];
   const first = await startTrail(undefined, witnessFlags);
@@ -259,7 +260,7 @@ test('keeps the audit trail valid when retention removes rows, and still detects
   await writeRows(trail, 'ada');
   await trail.stop();
   const { dataDir } = trail.server;
-  // The preload makes time run faster, so that rows expire soon.
+  // This failpoint makes time run 200 times faster, so that rows expire soon.
   const haste = failpoint(new URL('../support/failpoint-haste.ts', import.meta.url), '200');
   const program = startProgram(
     [

@@ -10,8 +10,8 @@ import { startServer } from '../support/processes.ts';
 import { asJson, bearer, sendRaw } from '../support/raw-request.ts';
 
 const MiB = 1_048_576;
-const submit = '/api/queue/submit';
-const bomb = gzipSync(Buffer.alloc(100 * MiB, ' '));
+const submitPath = '/api/queue/submit';
+const gzipBomb = gzipSync(Buffer.alloc(100 * MiB, ' '));
 
 /** Sends a body of undeclared length until the server stops reading. Resolves with the status, or 0 without an answer. */
 function pipeBody(url: string, token: string, mebibytes: number): Promise<number> {
@@ -21,7 +21,7 @@ function pipeBody(url: string, token: string, mebibytes: number): Promise<number
     const outgoing = request({
       hostname,
       port,
-      path: submit,
+      path: submitPath,
       method: 'POST',
       headers: { [name]: value, 'content-type': 'application/json', 'transfer-encoding': 'chunked' },
     });
@@ -54,15 +54,15 @@ test("refuses hostile request bodies without growing the server's memory", async
     (
       await sendRaw(server.url, {
         method: 'POST',
-        path: submit,
+        path: submitPath,
         headers: [bearer(token), asJson, ...more],
         body,
       })
     ).status;
   const bodies: readonly (readonly [what: string, status: number, send: () => Promise<number>])[] = [
     ['a body over the limit', 413, () => post(Buffer.alloc(3 * MiB, 'x'))],
-    ['a gzip bomb', 415, () => post(bomb, ['content-encoding', 'gzip'])],
-    ['a gzip bomb without its content-encoding', 400, () => post(bomb)],
+    ['a gzip bomb', 415, () => post(gzipBomb, ['content-encoding', 'gzip'])],
+    ['a gzip bomb without its content-encoding', 400, () => post(gzipBomb)],
     ['500,000 nested arrays', 400, () => post('['.repeat(500_000) + ']'.repeat(500_000))],
     ['1,000 nested objects', 400, () => post(`${'{"config":'.repeat(1_000)}1${'}'.repeat(1_000)}`)],
     ['bytes that are not UTF-8', 400, () => post(Buffer.alloc(MiB - 1, 0xff))],

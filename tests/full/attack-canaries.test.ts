@@ -25,6 +25,7 @@ import { type Program, root, startProgram } from '../support/processes.ts';
 import { adminClient, createShortcuts, valueOf } from '../support/server.ts';
 import { type Watch, watchEvents } from '../support/watch.ts';
 
+/** Returns a unique secret that a search can recognize in any text. */
 const canary = (what: string): string => `canary-${what}-${randomBytes(9).toString('hex')}`;
 
 /** Secrets in a config, under the keys that users give them. */
@@ -49,7 +50,7 @@ const configPlaces = [
 interface Planted {
   readonly what: string;
   readonly text: string;
-  /** Allowed places. The text must occur in at least one of them and nowhere else. If empty, it must occur nowhere. */
+  /** Patterns of the only allowed places, in one of which the text must occur. Without places, it must occur nowhere. */
   readonly places: readonly RegExp[];
 }
 

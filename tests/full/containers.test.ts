@@ -55,10 +55,17 @@ describe.skipIf(missing !== null)('the container images', { timeout: tenMinutes 
     const port = await freePort();
     const url = `http://127.0.0.1:${port}`;
     const [serverData, workerState] = [volume(), volume()];
-    const atServer = ['--user', 'node', '-v', `${serverData}:/var/lib/trainyard`];
+    const serverOptions = ['--user', 'node', '-v', `${serverData}:/var/lib/trainyard`];
     const program = ['node', '/opt/trainyard/dist/main/cli.js'];
     const trainyard = (...args: readonly string[]): string =>
-      images.run(server, atServer, [...program, ...args, '--data-dir', '/var/lib/trainyard', '--url', url]);
+      images.run(server, serverOptions, [
+        ...program,
+        ...args,
+        '--data-dir',
+        '/var/lib/trainyard',
+        '--url',
+        url,
+      ]);
 
     const listen = [
       'server',
@@ -71,7 +78,7 @@ describe.skipIf(missing !== null)('the container images', { timeout: tenMinutes 
       '--data-dir',
       '/var/lib/trainyard',
     ];
-    const orchestrator = images.start(server, atServer, [...program, ...listen]);
+    const orchestrator = images.start(server, serverOptions, [...program, ...listen]);
     endAfterTest(orchestrator);
     await lineOf(orchestrator, /"ready":true/);
 

@@ -102,10 +102,10 @@ describe('a killed guard', () => {
 
 describe('on_lost_contact: stop', () => {
   const offer = { on_lost_contact: 'stop' as const };
-  const profile = { timeoutMs: 4_000, graceMs: 1_000 };
+  const contactLimits = { timeoutMs: 4_000, graceMs: 1_000 };
 
   test('stops a training when the contact timeout has passed since the last answered heartbeat of a suspended agent', async () => {
-    const rig = await startRig(stubbornFamily, profile);
+    const rig = await startRig(stubbornFamily, contactLimits);
     const agent = await rig.startAgentWithJob(offer);
     const [guard, trainer] = [await rig.guard(), await rig.trainer()];
     onTestFinished(() => agent.kill('SIGCONT'));
@@ -114,7 +114,7 @@ describe('on_lost_contact: stop', () => {
     agent.kill('SIGSTOP');
     const goneAfterMs = await untilGone(trainer);
     expect(goneAfterMs).toBeGreaterThan(2_500);
-    expect(goneAfterMs).toBeLessThan(profile.timeoutMs + profile.graceMs + 1_500);
+    expect(goneAfterMs).toBeLessThan(contactLimits.timeoutMs + contactLimits.graceMs + 1_500);
     await until(async () => ((await isAlive(guard)) ? null : true));
     agent.kill('SIGCONT');
     expect((await rig.orchestrator.reported('failed')).body).toMatchObject({

@@ -14,7 +14,7 @@ import { adminOf, canMount, mountDisk, needsMount, openServer } from './storage-
 
 const config = {};
 
-/** Returns the environment for a program that loads the failpoint. */
+/** Returns the environment for a program that loads the failpoint, which injects a fault (tests/support/failpoint.ts). */
 const withFailpoint = ({ preload, env }: Failpoint) => ({ ...env, NODE_OPTIONS: `--import ${preload}` });
 
 /** Starts a server, a proxy, and a rig that connects through the proxy. Server and agent load `sharedFailpoint`. */

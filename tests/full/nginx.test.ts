@@ -45,7 +45,10 @@ const call = (url: string, { method = 'GET', headers = {}, body, from = '127.0.0
     },
   );
 
-/** Opens a stream. `isOpen` resolves when the first data arrives, and `found` with all received text when it contains `word`. */
+/**
+ * Opens a stream. `isOpen` resolves when the first data arrives. `found` resolves with all received text when the text
+ * contains `word`.
+ */
 function readUntil(url: string, token: string, word: string) {
   let opened = (): void => {};
   const whenOpen = new Promise<void>(resolve => (opened = resolve));
@@ -151,7 +154,7 @@ describe.skipIf(nginx === null)(`nginx${nginx === null ? ' (not installed)' : ''
     expect(JSON.parse(answer.body)).toMatchObject({ local_worker: { command_allowed: false } });
   });
 
-  test("records the client's address in the audit trail behind a trusted proxy", async () => {
+  test('records the address of a client behind a trusted proxy in the audit trail', async () => {
     const { proxy, token, admin } = await openBehind(['--trust-proxy', '127.0.0.1']);
     const headers = { authorization: `Bearer ${token}`, 'x-forwarded-for': '6.6.6.6' };
     const created = await call(`${proxy}/api/admin/workers`, {

@@ -18,7 +18,7 @@ beforeAll(async () => {
 afterAll(() => lab.stop(), 60_000);
 
 const workerCount = 50;
-const beatEveryMs = 1_000;
+const heartbeatIntervalMs = 1_000;
 
 /** Connects workers that run no job. */
 async function connectWorkers({ server, client }: SlurmFleet): Promise<readonly LightWorker[]> {
@@ -44,13 +44,13 @@ async function sendHeartbeats(workers: readonly LightWorker[], forMs: number): P
   const times: number[] = [];
   const until = performance.now() + forMs;
   const sendNext = async (worker: LightWorker, index: number): Promise<void> => {
-    await wait((index / workers.length) * beatEveryMs);
+    await wait((index / workers.length) * heartbeatIntervalMs);
     while (performance.now() < until) {
       const startedAt = performance.now();
       const { status } = await worker.beat();
       times.push(performance.now() - startedAt);
       expect(status).toBe(200);
-      await wait(beatEveryMs);
+      await wait(heartbeatIntervalMs);
     }
   };
   await Promise.all(workers.map(sendNext));

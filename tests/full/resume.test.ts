@@ -1,4 +1,4 @@
-/** A training survives the loss of its rig: its files are uploaded while it runs, and another rig resumes from them. */
+/** A training survives the loss of its rig: the worker uploads files during the training, and another rig resumes from them. */
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
@@ -57,7 +57,7 @@ const keysOf = async (id: JobId): Promise<readonly string[]> =>
 const waitForCheckpoint = (id: JobId): Promise<string> =>
   until(async () => (await checkpointsOf(id)).find(({ complete }) => complete)?.name ?? null, 60_000);
 
-test('resumes a training from its checkpoint on another rig after its worker was killed', async () => {
+test('resumes a training from its checkpoint on another rig after a power cut of the first rig', async () => {
   const config = JSON.parse(
     readFileSync(join(root, 'examples/digits/configs/digits-quick.json'), 'utf8'),
   ) as object;
@@ -84,7 +84,7 @@ test('resumes a training from its checkpoint on another rig after its worker was
 
 /**
  * Script of a trainer that writes a checkpoint folder, and then runs until the file in its last argument exists. When it
- * resumes, it copies its checkpoint to `seen`, and ends without waiting.
+ * resumes, the trainer copies its checkpoint to `seen`, and ends without waiting.
  */
 const folderTrainer = `
   const { cpSync, existsSync, mkdirSync, readdirSync, writeFileSync } = require('node:fs');

@@ -143,12 +143,12 @@ describe.skipIf(process.platform !== 'linux')('an agent with a verbose trainer',
       await until(() => (rig.orchestrator.count('heartbeat') > 1 ? true : null));
       const before = peakOf(agent.pid);
       writeFile(rig.folder, 'go', '');
-      const beats = rig.orchestrator.count('heartbeat');
+      const heartbeatsBefore = rig.orchestrator.count('heartbeat');
       const startedAt = performance.now();
       await rig.orchestrator.reported('completed');
       await untilComplete(rig);
       const seconds = (performance.now() - startedAt) / 1_000;
-      expect(rig.orchestrator.count('heartbeat') - beats).toBeGreaterThan(seconds / 4);
+      expect(rig.orchestrator.count('heartbeat') - heartbeatsBefore).toBeGreaterThan(seconds / 4);
       const growth = (peakOf(agent.pid) - before) / mib;
       // The memory of the agent, including that for parsing metrics, does not grow with the output. Three times as much
       // output needs no more memory.

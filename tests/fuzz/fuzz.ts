@@ -11,6 +11,7 @@ type Counts = Map<number, number>;
 
 export interface FuzzResult {
   readonly requests: number;
+  /** Number of responses with each status. */
   readonly byStatus: ReadonlyMap<number, number>;
   /** Number of responses with each status, by call such as `GET /api/queue`. */
   readonly byCall: ReadonlyMap<string, ReadonlyMap<number, number>>;
@@ -28,7 +29,11 @@ export interface FuzzDeps {
   /** Ids of existing objects. With random ids, most requests would be answered with 404. */
   readonly ids: readonly string[];
   /** Returns a running job and the headers of its worker, so that some reports are accepted. Returns null without a job. */
-  readonly held?: () => { readonly job: string; readonly headers: Headers; readonly uploads: Headers } | null;
+  readonly runningJob?: () => {
+    readonly job: string;
+    readonly headers: Headers;
+    readonly uploads: Headers;
+  } | null;
   /** Texts that no response may contain. */
   readonly secrets: readonly string[];
   readonly onProgress?: (done: number) => void;
@@ -119,13 +124,13 @@ function makeRequest(
   schemas: { readonly query: unknown; readonly body: unknown },
   known: Known,
   random: Random,
-  { server, held }: FuzzDeps,
+  { server, runningJob }: FuzzDeps,
 ): FuzzRequest {
   // The probability of a hostile value in place of each part of query and body.
   const hostility = random.pick([0, 0, 0.02, 0.1, 0.4]);
   const realId = () => known.id(random);
-  const ownJob = row.path.includes('/job/') && random.chance(0.3) ? (held?.() ?? null) : null;
-  const uploadJob = row.authority === 'upload' && random.chance(0.8) ? (held?.() ?? null) : null;
+  const ownJob = row.path.includes('/job/') && random.chance(0.3) ? (runningJob?.() ?? null) : null;
+  const uploadJob = row.authority === 'upload' && random.chance(0.8) ? (runningJob?.() ?? null) : null;
   const path = row.path.replace(/[:*][a-z_]+/g, name =>
     encodeURIComponent(
       name === ':bucket' && uploadJob !== null

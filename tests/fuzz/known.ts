@@ -10,7 +10,7 @@ export interface Known {
   id(random: Random, like?: string): string;
   /** Returns headers of a caller, usually of the kind that the call accepts. */
   caller(random: Random, authority: Authority): Headers;
-  /** Returns the bearer token of any user. */
+  /** Returns the bearer token of a random caller, or an empty string for a caller without one. */
   bearer(random: Random): string;
   /** Returns the number of tokens created so far. */
   tokensCreated(): number;

@@ -53,6 +53,7 @@ const types = [
   '/',
 ];
 
+/** Returns the header for JSON in most cases, otherwise another type. Rarely adds a content encoding. */
 export function contentType(random: Random): readonly Header[] {
   const type = random.chance(0.96) ? 'application/json' : random.pick(types);
   const encoding: readonly Header[] = random.chance(0.01)

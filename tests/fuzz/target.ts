@@ -5,7 +5,7 @@ import { everyCall } from '../support/every-call.ts';
 import { startTestServer, type TestServer, valueOf } from '../support/server.ts';
 import { type FuzzDeps, fuzz, type FuzzResult } from './fuzz.ts';
 
-// Settings that no request may change, because they would make the server open other sockets or start other programs.
+// Settings that no request may change, because a change could make the server open other sockets or start programs.
 const fixedBy = {
   host: '--host',
   'local-worker': '--no-local-worker',
@@ -51,10 +51,10 @@ export async function fuzzServer(
       ...options,
       server,
       rows: everyCall,
-      held: stream.held,
+      runningJob: stream.runningJob,
       ids: [id, other.id, job, limitedToken.id, 'kept', 'j_unknown'],
       secrets,
-      // The admin token is listed three times, so that more requests pass the check of permissions.
+      // The admin token is listed three times, so that more requests pass the permission check.
       callers: [
         { authorization: `Bearer ${server.adminToken}` },
         { authorization: `Bearer ${server.adminToken}` },
@@ -84,7 +84,7 @@ function startRespondingWorker(url: string, { id, token }: { readonly id: string
     const body = JSON.stringify({ protocol: 2, persistent: true, gpu_count: 8 });
     const options = { headers, signal: controller.signal };
     const registered = await fetch(`${url}/api/workers/register`, { ...options, method: 'POST', body });
-    // A request of the fuzzer has rotated the token or deleted the worker.
+    // Stop when a request of the fuzzer has rotated the token or deleted the worker.
     if (registered.status === 401) return;
     const stream = await fetch(`${url}/api/workers/stream?worker_id=${id}`, options);
     if (!stream.ok) await pause(100, undefined, { signal: controller.signal });
@@ -97,12 +97,12 @@ function startRespondingWorker(url: string, { id, token }: { readonly id: string
       const report = `${url}/api/workers/job/${job}/status`;
       await fetch(report, { ...options, method: 'POST', body: '{"status":"running"}' });
     }
-    // The stream has ended, because a request of the fuzzer has opened another stream of this worker.
+    // A request of the fuzzer can open another stream of this worker, which ends this one. Then connect again.
     await acceptOffers();
   };
   void acceptOffers().catch(() => undefined);
   return {
-    held: () =>
+    runningJob: () =>
       newest && {
         job: newest.job,
         headers: { 'x-worker-token': token },

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import type { Random } from './random.ts';
 
-/** The part of JSON Schema that the schemas of the contract use. */
+/** The keywords of JSON Schema that the schemas of the API calls use. */
 const Shape = z.looseObject({
   type: z.union([z.string(), z.array(z.string())]).optional(),
   const: z.unknown().optional(),

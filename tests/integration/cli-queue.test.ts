@@ -82,7 +82,7 @@ async function startWorker(name: string, labels: Readonly<Record<string, string>
 }
 
 describe('queue commands', () => {
-  test('pauses the queue with a note, shows it in the status, and resumes the queue', async () => {
+  test('pauses the queue with a note, shows the note in the status, and resumes the queue', async () => {
     expect((await queue(['status'])).out).toBe(
       'Queue         open\nPending       0\nOn workers    0\nMax running   unlimited\nMax per user  unlimited\n',
     );
@@ -224,7 +224,7 @@ describe('order of jobs', () => {
 });
 
 describe('job commands', () => {
-  test('retries an ended job as a new job, and deletes it after a confirmation', async () => {
+  test('retries an ended job as a new job, and deletes the ended job after a confirmation', async () => {
     const id = await submitJob({ priority: 20 });
     expect(await jobs(['retry', id])).toMatchObject({ code: 5, out: '' });
     expect(await jobs(['delete', id, '--yes'])).toMatchObject({ code: 5, out: '' });

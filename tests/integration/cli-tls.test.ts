@@ -8,6 +8,7 @@ import { startTestServer } from '../support/server.ts';
 import { type Identity, makeIdentity } from '../support/tls/identity.ts';
 import { httpAnswer, startListener } from '../support/tls/listener.ts';
 
+/** Starts a server, and a TLS listener with this identity in front of the server. */
 async function startFront(identity: Identity) {
   const server = await startTestServer();
   onTestFinished(() => server.close());

@@ -17,7 +17,7 @@ test('shows the GPU-hours, energy and cost of the last days', async () => {
   await post('/api/workers/register', { protocol: 2, persistent: true, gpu_count: 1 });
   // The two heartbeats follow each other quickly, so only an unrealistic power adds up to a visible energy.
   const gpu = { index: 0, utilization: null, vram_used_gb: null, temperature_c: null, power_limit_w: null };
-  for (const _beat of [1, 2])
+  for (const _heartbeat of [1, 2])
     await post('/api/workers/heartbeat', { gpu_figures: [{ ...gpu, power_w: 1_000_000 }] });
   await run('settings', 'set', 'electricity.price_per_kwh=1000000', 'electricity.currency=EUR');
   const after = await run('queue', 'usage', '--days', '1');

@@ -1,4 +1,4 @@
-/** The data of a job on real rigs: the worker downloads it once, and the trainer finds it. */
+/** Datasets on real rigs: each worker downloads the data of a job once, and the trainer finds the data. */
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { queueApi } from '../../protocol/queue-api.ts';
 import { createImages, startDataRig, submitWithData } from '../support/data-rig.ts';
@@ -29,7 +29,7 @@ test('delivers a dataset to two rigs, and downloads nothing for a second job on 
   expect(second.seen(jobOnSecondRig)).toEqual(digests);
 });
 
-test("fails a job with both sizes when its data exceeds the rig's cache", async () => {
+test("fails a job whose data exceeds the rig's cache, and names both sizes", async () => {
   const { path } = createImages(30, 100_000);
   const rig = await startDataRig(server, 'rig-1', '--data-cache', '1MB');
   rig.start();

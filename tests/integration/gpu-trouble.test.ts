@@ -79,7 +79,7 @@ test('keeps jobs pending with a reason while a GPU is missing, and dispatches th
   await worker.waitForLine(/^All GPUs are available again/);
 }, 30_000);
 
-test('reports a GPU held by another process before it dispatches the first job', async () => {
+test('reports a GPU that another process uses, before the first job is dispatched', async () => {
   const gpu = createFakeGpu();
   // The test's own process does not belong to the worker, so the worker reports it.
   gpu.setAnswer('apps', `${process.pid}, ${uuid}, 9216\n`);
@@ -98,7 +98,7 @@ test('reports a GPU held by another process before it dispatches the first job',
   expect(server.watch.seen.filter(({ kind }) => kind === 'job')).toHaveLength(1);
 }, 30_000);
 
-test('reports a process that a cancelled job left on the GPU, before it dispatches the next job', async () => {
+test('reports a process that a cancelled job left on the GPU, before the next job is dispatched', async () => {
   const gpu = createFakeGpu();
   const pidFile = join(gpu.folder, 'left');
   // The child has its own session, so the stop of the training does not reach the child.

@@ -11,7 +11,10 @@ import { startServer, temporaryFolder } from '../support/processes.ts';
 import { startTestServer } from '../support/server.ts';
 import { findRunning } from '../../main/desktop/own.ts';
 
-/** Starts a server that answers each call with success, and records what it receives. */
+/**
+ * Starts a server that answers each call with success and a wrong proof, and records all requests. With `relayTo`, forwards
+ * POST requests to that address instead, and returns the answers.
+ */
 async function startImpostor(port: number, relayTo: string | null = null) {
   const received: string[] = [];
   const server = createServer((request, response) => void answer(request).then(text => response.end(text)));

@@ -3,7 +3,10 @@ import type { Plant } from './plant.ts';
 const globals = 'eslint(no-restricted-globals)';
 const properties = 'eslint(no-restricted-properties)';
 
-/** Expressions that use ambient state, each in a folder where they are forbidden. */
+/**
+ * Expressions that use global state such as the clock, each with a room that forbids the expression. A room is a folder
+ * with import rules in oxlint.config.ts.
+ */
 const ambient: readonly (readonly [room: string, expression: string, rule: string, message: string])[] = [
   ['main/orchestrator/rules', 'Date.now()', globals, "Unexpected use of 'Date'"],
   ['main/orchestrator/rules', 'new Date()', globals, "Unexpected use of 'Date'"],
@@ -134,7 +137,10 @@ export function longFunction(lines: number): string {
 
 const later = 'declare function later(): Promise<number>;';
 
-/** Mistakes within a file. Most of these rules need types, so they also prove that tsgolint has run. */
+/**
+ * Mistakes within one file. Most of their rules need types. A report of such a rule also proves that tsgolint, the part of
+ * oxlint that knows types, has run.
+ */
 const mistakes: readonly (readonly [rule: string, message: string, code: string])[] = [
   ['typescript(no-explicit-any)', 'Unexpected `any`', 'export const open = (value: any): unknown => value;'],
   ['typescript(no-floating-promises)', 'must be awaited', `${later} export function go(): void { later(); }`],

@@ -18,7 +18,7 @@ export interface Finding {
   readonly file: string;
   /** The line number, counted from 1. */
   readonly line: number;
-  /** Name of the rule as oxlint prints it: `plugin(rule)`. `no rule` for a syntax error, for example. */
+  /** Name of the rule as oxlint prints it: `plugin(rule)`. `no rule` when a finding has none, such as a syntax error. */
   readonly rule: string;
   readonly message: string;
 }

@@ -71,9 +71,12 @@ describe('violations that the lint must report', () => {
 });
 
 describe('clean files that the lint must accept', () => {
-  it.each([...controls.map(control => control.file), ...borderline.keys()])('accepts %s', file => {
-    expect(cleanResult.findings.filter(finding => finding.file === file)).toEqual([]);
-  });
+  it.each([...controls.map(control => control.file), ...borderline.keys()])(
+    'accepts the clean file %s',
+    file => {
+      expect(cleanResult.findings.filter(finding => finding.file === file)).toEqual([]);
+    },
+  );
 
   it('reports nothing in all clean files together', () => {
     expect(cleanResult.findings).toEqual([]);
@@ -83,10 +86,10 @@ describe('clean files that the lint must accept', () => {
 
 describe('table of import rules', () => {
   const rooms = Object.keys(table);
-  it.each(rooms)('has a clean sample file for %s', room => {
+  it.each(rooms)('has a clean sample file for the room %s', room => {
     expect(controls.map(control => control.room)).toContain(room);
   });
-  it.each(rooms.filter(room => room !== 'tests'))('has a planted forbidden import for %s', room => {
+  it.each(rooms.filter(room => room !== 'tests'))('has a planted forbidden import for the room %s', room => {
     expect(plants.map(plant => plant.message).join('\n')).toContain(`The room "${room}" may not import`);
   });
 });

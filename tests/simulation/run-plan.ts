@@ -36,7 +36,7 @@ export interface Outcome {
   readonly jobs: number;
   /** The last lines of the trace before the violation or the end. */
   readonly trace: readonly string[];
-  /** Number of times that each row of the tables was reached. */
+  /** Number of times that each row of the state tables (checks/rows.ts) was reached. */
   readonly reached: ReadonlyMap<string, number>;
 }
 
@@ -67,12 +67,12 @@ const checks: readonly Check[] = [
 const stepMs = 2_000;
 /** Additional time after the last act of a user, in virtual ms, because users repeat failed calls. */
 const lastActsMs = 15_000;
-/** Time for which the world continues after the last job and trainer, in virtual ms. Late calls are checked in this time too. */
+/** Time for which the simulation continues after the last job and trainer, in virtual ms, so that it also checks late calls. */
 const lateCallsMs = 150_000;
 /** Maximum time until the last trainer ends, in virtual ms. Longer than any training. */
 const trainersGoneMs = 400_000;
 
-/** Runs the world of a plan until its end, or until the first violation. Returns the last `traceLines` lines of the trace. */
+/** Simulates a plan until its end, or until the first violation. The outcome has the last `traceLines` lines of the trace. */
 export async function runPlan(plan: Plan, traceLines: number): Promise<Outcome> {
   const reached = new Map<string, number>();
   const countRow = (row: string): void => void reached.set(row, (reached.get(row) ?? 0) + 1);

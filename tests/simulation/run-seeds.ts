@@ -8,7 +8,7 @@ export interface SeedRunOptions {
   readonly seeds: number;
   /** Number of trace lines to print after a violation. */
   readonly traceLines: number;
-  /** Name of the plant, for the printed command that repeats the run; null when there is none. */
+  /** Name of the planted bug, for the printed command that repeats the run; null when there is none. */
   readonly plant: string | null;
   /** True to print the whole trace of each seed. */
   readonly showsTrace: boolean;
@@ -17,8 +17,9 @@ export interface SeedRunOptions {
   readonly log: (line: string) => void;
 }
 
-/** A run of at least this many seeds must reach each row of the state tables. */
+/** A run of at least this many seeds must reach each row of the state tables (checks/rows.ts). */
 const wholeRun = 500;
+/** Number of trace lines to keep when the whole trace is printed. No trace is longer. */
 const wholeTrace = 100_000;
 
 /**

@@ -27,7 +27,7 @@ describe('seeds', () => {
     );
   });
 
-  test('compares the trace of a seed with the hash of an earlier run', async () => {
+  test('reports whether the trace of a seed matches the hash of an earlier run', async () => {
     const hash = hashIn((await simulate('--seed', '3')).output)?.slice(0, 16) ?? '';
     expect((await simulate('--seed', '3', '--hash', hash)).output).toContain(
       'The trace matches the earlier run.',
@@ -85,7 +85,7 @@ test.each([
   ['--seeds', 'many'],
   ['--plant', 'an unknown bug'],
   ['--speed', '9'],
-])('exits with 2 and prints the usage for the invalid options %s %s', async (...options) => {
+])('exits with code 2 and prints the usage for the invalid options %s %s', async (...options) => {
   const { code, output } = await simulate(...options);
   expect(code).toBe(2);
   expect(output).toContain('npm run simulate -- [options]');

@@ -5,7 +5,7 @@ import type { Plant } from './loading/plants.ts';
 const run = promisify(execFile);
 const command = new URL('simulate.ts', import.meta.url).pathname;
 
-/** The result of a run with one plant. */
+/** The result of a run with one planted bug. */
 interface Tried {
   readonly code: number;
   /** The violated rule and the seed; null when the run found no violation. */
@@ -23,7 +23,7 @@ async function tryPlant(name: string): Promise<Tried> {
   return { code, found: rule === null ? null : `${rule} (seed ${seed})` };
 }
 
-/** Runs the simulation with each plant, and logs the results. Returns true when the simulation finds all plants. */
+/** Runs the simulation with each planted bug, and logs the results. Returns true when the simulation finds all bugs. */
 export async function tryPlants(plants: readonly Plant[], log: (line: string) => void): Promise<boolean> {
   let isEachFound = true;
   for (const { name } of plants) {

@@ -59,7 +59,7 @@ export function resetSocket(socket: Socket): void {
   socket.destroy();
 }
 
-/** Forwards the call, and relays the answer to the client, as far as the rules and the lanes permit. */
+/** Forwards the call, and relays the answer to the client, as far as the rules and the lanes (chaos-proxy-lane.ts) permit. */
 export function forward(exchange: HttpExchange, ends: Ends): Forwarded {
   const { client, up, down, changed } = ends;
   let upstream: http.ClientRequest | null = null;

@@ -60,7 +60,7 @@ export function createRuleBook(): RuleBook {
 const matches = ({ call = '', where }: Rule, received: ProxiedCall): boolean =>
   `${received.method} ${received.path}`.includes(call) && (where === undefined || where(received));
 
-/** For `where`: matches reports of an agent with this status. */
+/** Returns a condition for `Rule.where` that matches reports of an agent with this status. */
 export const reports =
   (status: string) =>
   ({ body }: ProxiedCall): boolean =>

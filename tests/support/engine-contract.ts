@@ -70,7 +70,7 @@ export function testEngineContract(lab: () => EngineLab): void {
   }
   const isRunning = (sighting: Sighting | undefined): boolean => sighting?.state === 'running';
 
-  test('reports in its check that the cluster accepts orders', async () => {
+  test('returns ok from check() when the cluster accepts orders', async () => {
     expect(await newEngine().engine.check()).toMatchObject({ ok: true });
   });
 
@@ -78,7 +78,7 @@ export function testEngineContract(lab: () => EngineLab): void {
     expect(await newEngine().engine.list()).toEqual(new Map());
   });
 
-  test('lists an accepted launch until its machine runs', async () => {
+  test('lists a launch as soon as the order is accepted, and as running when its machine runs', async () => {
     const { engine, launch, untilState } = newEngine();
     const { id, answer } = await launch();
     expect(answer).toEqual({ kind: 'accepted', engineId: expect.stringMatching(/./) });
@@ -142,7 +142,7 @@ export function testEngineContract(lab: () => EngineLab): void {
     },
   );
 
-  test('lists a launch that was ordered twice only once, and ends both orders', async () => {
+  test('lists a launch only once after two orders with its id, and ends both orders', async () => {
     const { engine, launch, untilState } = newEngine();
     const { id } = await launch();
     await launch({ launchId: id });

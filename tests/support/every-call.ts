@@ -23,7 +23,10 @@ import { usageApi } from '../../protocol/usage-api.ts';
 import { workerApi } from '../../protocol/worker-api.ts';
 import { workerUpdatesApi } from '../../protocol/worker-updates-api.ts';
 
-/** All API calls, by table. tests/contract/http/openapi.test.ts finds mounted calls that are missing here. */
+/**
+ * All API calls, grouped by the tables that define them. tests/contract/http/openapi.test.ts finds mounted calls that are
+ * missing here.
+ */
 export const everyTable: readonly Readonly<Record<string, Call>>[] = [
   workerApi,
   workerLogsApi,

@@ -1,6 +1,6 @@
 /**
- * Shifts the wall clock of a program and the machine's uptime by the number of milliseconds in each order. Both clocks agree, so
- * the program trusts its wall clock.
+ * A failpoint preload (failpoint.ts) that shifts the program's wall clock and the machine's uptime by the number of
+ * milliseconds in each order. Both clocks agree, so the program trusts its wall clock.
  */
 import { readFileSync } from 'node:fs';
 import { syncBuiltinESMExports } from 'node:module';

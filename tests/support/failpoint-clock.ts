@@ -1,4 +1,4 @@
-/** Shifts the wall clock of a program by the number of milliseconds in each order. */
+/** A failpoint preload (failpoint.ts) that shifts the program's wall clock by the number of milliseconds in each order. */
 import { onOrder } from './failpoint.ts';
 import { shiftClock } from './shifted-clock.ts';
 

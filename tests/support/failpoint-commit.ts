@@ -1,4 +1,7 @@
-/** Kills the process with SIGKILL `before` or `after` the commit of the first transaction that creates an attempt. */
+/**
+ * A failpoint preload (failpoint.ts) with the setting `before` or `after`. Kills the process with SIGKILL before or after the
+ * commit of the first transaction that creates an attempt.
+ */
 import Database, { type Database as Connection, type Statement } from 'better-sqlite3';
 import { die, setting } from './failpoint.ts';
 

@@ -1,4 +1,4 @@
-/** Executes the orders of two other failpoints: `full` and `free` for the disk, and a number of ms for the wall clock. */
+/** Executes the orders of failpoint-disk.ts (`full` and `free`) and of failpoint-clock.ts (a number of ms for the wall clock). */
 import { fillDisk } from './bounded-disk.ts';
 import { onOrder } from './failpoint.ts';
 import { shiftClock } from './shifted-clock.ts';

@@ -1,6 +1,6 @@
 /**
- * Speeds up time in a program by a factor: clocks run faster and timers fire earlier. All programs of a test must use the
- * same factor, so that they agree on the time.
+ * A failpoint preload (failpoint.ts) that speeds up time in a program by the factor in its setting: clocks run faster and
+ * timers fire earlier. All programs of a test must use the same factor, so that they agree on the time.
  */
 import { setting } from './failpoint.ts';
 

@@ -1,6 +1,6 @@
 /**
- * Simulates faults of the machine with the orders `clock MS`, `disk full` and `disk free`. Ignores further words, so that a test
- * can make repeated orders unique, as in `disk full #3`.
+ * A failpoint preload (failpoint.ts) that simulates faults of the machine with the orders `clock MS`, `disk full` and `disk
+ * free`. Ignores further words, so that a test can make repeated orders unique, as in `disk full #3`.
  */
 import { fillDisk } from './bounded-disk.ts';
 import { onOrder } from './failpoint.ts';

@@ -1,4 +1,6 @@
-/** Kills the process with SIGKILL as soon as the first job offer is written to the worker's stream. */
+/**
+ * A failpoint preload (failpoint.ts) that kills the process with SIGKILL after it has written the first job offer to a worker.
+ */
 import { ServerResponse } from 'node:http';
 import { die } from './failpoint.ts';
 

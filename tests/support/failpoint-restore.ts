@@ -1,6 +1,10 @@
 /**
- * Kills the process with SIGKILL during a restore: after the backup was copied beside the database (`copied`), after the
- * current database was saved as a backup (`saved`), before the rename (`signed`), or after the rename (`renamed`).
+ * A failpoint preload (failpoint.ts) that kills the process with SIGKILL during a restore. The setting names the moment:
+ *
+ * - `copied`: after the backup was copied beside the database;
+ * - `saved`: after the current database was saved as a backup;
+ * - `signed`: before the copy is renamed to the database;
+ * - `renamed`: after that rename.
  */
 import fs, { promises } from 'node:fs';
 import { syncBuiltinESMExports } from 'node:module';

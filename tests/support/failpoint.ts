@@ -1,14 +1,15 @@
 /**
- * Shared code of the failpoint preloads. A test starts the program as `node --import FAILPOINT main/cli.ts ...`. The preload
- * patches a library, so the product needs no code for failpoints. A line on stderr shows the test that the program reached the
- * failpoint.
+ * Shared code of the failpoint preloads. A failpoint injects a fault at one point of a program. A test starts the program as
+ * `node --import FAILPOINT main/cli.ts ...`. The preload patches a library, so the product needs no code for failpoints. A line
+ * on stderr shows the test that the program reached the failpoint.
  */
 import { readFileSync, writeSync } from 'node:fs';
 
 const stderr = 2;
 /**
- * The signal for orders. The product does not use SIGWINCH, and a process without a handler ignores it. A signal that arrives
- * before the preload is ready therefore does no harm.
+ * The signal for orders, which are texts that a test writes into a file while the program runs. The product does not use
+ * SIGWINCH, and a process without a handler ignores it. A signal that arrives before the preload is ready therefore does no
+ * harm.
  */
 export const orderSignal = 'SIGWINCH';
 /**

@@ -6,7 +6,7 @@ import { newDatabase } from './new-database.ts';
 export interface FleetStore {
   /** The store that the current orchestrator uses. `restart` replaces it. */
   readonly store: Store;
-  /** Number of commands since the start of the fleet. */
+  /** Number of commands (write transactions) since the start of the fleet. */
   readonly writes: number;
   isBusy(): boolean;
   /**

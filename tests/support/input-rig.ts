@@ -8,8 +8,9 @@ import { startWorker, temporaryFolder } from './processes.ts';
 import { valueOf } from './server.ts';
 
 /**
- * Script of a trainer. It reports the losses in the config, and fills the files in the config with random bytes. It also writes
- * the SHA-256 of each file at the path `takes` to its output. With `resumes`, that path is the checkpoint to resume from.
+ * Script of a trainer. It reports the `losses` of the config, and creates the `files` of the config with random bytes. It also
+ * hashes each file at the path `takes` of the config, and writes the SHA-256 values into `seen.json` in its output folder. With
+ * `resumes`, it hashes the checkpoint to resume from instead.
  */
 const trainer = `
 import { createHash, randomBytes } from 'node:crypto';

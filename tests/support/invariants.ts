@@ -45,7 +45,7 @@ export interface Evidence {
   readonly atEnd: Resources;
 }
 
-/** Resources of the server process. */
+/** Resources of the server process: the targets of its open descriptors, and its memory in bytes. */
 export interface Resources {
   readonly descriptors: readonly string[];
   readonly memory: number;
@@ -55,7 +55,7 @@ export interface Resources {
 const memoryAllowance = 256 * 1_048_576;
 
 export interface Judgement {
-  /** The numbers of the invariants that had something to check, and hold. */
+  /** The numbers of the invariants that hold. Leaves out invariants that had nothing to check. */
   readonly held: readonly string[];
   /** One line for each violation, starting with the number of the invariant. */
   readonly broken: readonly string[];

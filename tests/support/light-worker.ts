@@ -36,7 +36,7 @@ export interface LightWorkerDeps {
   readonly url: string;
   readonly id: string;
   readonly token: string;
-  /** HTTP connections for calls. Many workers share one agent. */
+  /** The pool of HTTP connections for calls. Many workers can share it. */
   readonly agent: http.Agent;
   readonly onCommand?: (command: Command, worker: LightWorker) => void;
 }

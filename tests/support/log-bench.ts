@@ -12,6 +12,7 @@ import type { JobOffer, Rig } from './upload-bench.ts';
 
 type Reachable = Pick<TestServer, 'url' | 'admin'>;
 
+/** Uploads the log of one attempt to the server. */
 export interface Shipper {
   /** Sends one chunk unchanged. Resolves with the new end of the stored log, as a byte position. */
   ship(chunk: Partial<LogChunkBody>): Promise<number>;

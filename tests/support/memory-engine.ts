@@ -21,8 +21,8 @@ export interface Allocation {
 }
 
 /**
- * The engine's answer to an order. `createsAfterMs`: time until the engine creates the allocation of an order without an answer;
- * null for never.
+ * The engine's answer to an order. `silent`: the orchestrator gets no clear answer, but the engine creates the machines after
+ * `createsAfterMs`, or never if `createsAfterMs` is null.
  */
 export type LaunchFault =
   | { readonly kind: 'accept'; readonly delayMs: number }

@@ -16,8 +16,9 @@ export interface ModeWatch {
 }
 
 /**
- * Watches a folder and all folders below, including new ones. It can miss a file that exists only between two notifications.
- * Other tests cover such files: they write each kind of file under `umask 0`.
+ * Watches a folder and all folders below it, including new ones. `isOurs`: returns true for the paths to record. The watch can
+ * miss a file that exists only between two notifications. Other tests cover such files: they write each kind of file under
+ * `umask 0`.
  */
 export function watchModes(folder: string, isOurs: (path: string) => boolean): ModeWatch {
   const watchers = new Map<string, FSWatcher>();

@@ -1,7 +1,7 @@
 import { type IncomingHttpHeaders, request } from 'node:http';
 import { connect } from 'node:net';
 
-/** A request that `fetch` cannot send, with duplicate headers, a custom `Host` or a path that is not normalized. */
+/** A request that `fetch` cannot send, such as one with duplicate headers, a custom `Host` or a path that is not normalized. */
 export interface RawRequest {
   readonly method?: string;
   /** The path, which is sent unchanged. */

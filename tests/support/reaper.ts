@@ -1,6 +1,6 @@
 /**
- * Cleans up after a test program with real processes, even if the program was interrupted by Ctrl-C or killed. The reaper detects
- * the end of the program when its own stdin closes.
+ * Cleans up after a test program with real processes, even if the program was interrupted by Ctrl-C or killed. The stdin of the
+ * reaper closes when the program ends. The owner of a process is its `ownerVariable` (own-processes.ts).
  *
  *   node reaper.ts PREFIX    kills all processes whose owner starts with PREFIX, and removes all folders whose path starts
  *                            with PREFIX

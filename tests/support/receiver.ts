@@ -21,7 +21,7 @@ function createRecord<T>() {
       items.push(item);
       for (const check of waiting) check();
     },
-    /** Resolves once `enough` is true. */
+    /** Resolves with the list as soon as `enough` returns true for it. */
     until: (enough: (all: readonly T[]) => boolean): Promise<readonly T[]> =>
       new Promise(resolve => {
         const check = (): void => {

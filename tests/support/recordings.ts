@@ -30,7 +30,7 @@ export const chunksOf = (name: string): readonly Chunk[] =>
       return { t, fd, bytes: Buffer.from(b64, 'base64') };
     });
 
-/** Returns all points of the book in order, and marks them as sent. */
+/** Returns all unsent points of the book (the agent's list of curve points) in order, and marks them as sent. */
 function sendAll(book: PointBook): readonly MetricPoint[] {
   const points: MetricPoint[] = [];
   book.closeStep();
@@ -47,7 +47,10 @@ export interface Replay {
   readonly progress: Progress;
 }
 
-/** Creates a replay. `print` reads output. `send` also reads the current files below `root`; null for no files. */
+/**
+ * Creates a replay. `print` passes output to the agent's reader. `send` reads the metrics files below `root`, unless it is
+ * null.
+ */
 export function createReplay(root: string | null, log: (message: string) => void = () => {}) {
   const clock = createVirtualClock();
   const book = createPointBook({ isAdopted: false, adoptedMs: 0 });

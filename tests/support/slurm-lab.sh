@@ -2,7 +2,7 @@
 # slurm-lab.sh up|down FOLDER [PORT]   runs a whole Slurm on this machine, in a folder, without systemd and without root.
 # slurm-lab.sh start FOLDER DAEMON     starts a daemon again: slurmctld, or slurmd-rig1 to slurmd-rig5
 #
-# Needs the Debian packages slurm-wlm and munge. Lines of FOLDER/more.conf replace lines of the configuration with the same key. Most tests
+# Needs the Debian packages slurm-wlm and munge. A line of FOLDER/more.conf replaces the line of slurm.conf that has the same key. Most tests
 # use the nodes rig1 and rig2. Tests of preemption use rig3 and rig4. One test kills rig4, and one fills rig5 with jobs. The GPUs are empty
 # files, because slurmd checks only that the files exist.
 set -euo pipefail

@@ -1,6 +1,7 @@
 #!/bin/bash
-# slurm-worker.sh [FILE]   simulates a worker on a machine of Slurm, and its trainer, which has its own session. Both append a line for
-# each event to FILE or $REPORT. After a notice (SIGUSR1), the worker takes half a second to save, and then leaves.
+# slurm-worker.sh [FILE]   simulates a worker on a machine of Slurm, and its trainer, which has its own session. The worker and
+# the trainer append a line for each event to FILE or $REPORT. After a notice (SIGUSR1), the worker takes half a second to save,
+# and then leaves.
 file=${REPORT:-$1}
 say() { echo "$1" >>"$file"; }
 say "token ${SIMPLETUNER_WORKER_TOKEN:-${TRAINYARD_JOIN:-none}}"

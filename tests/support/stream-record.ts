@@ -21,7 +21,7 @@ export type EventLine = z.output<typeof EventLine>;
 
 /**
  * Records all events of a server, starting with the first. The record often breaks its own connection, so that every scenario
- * tests how the stream resumes (invariant I6).
+ * tests how the stream resumes (invariant I6 in docs/internals/faults.md).
  */
 export interface StreamRecord {
   readonly events: readonly EventLine[];

@@ -24,13 +24,13 @@ interface StartOptions extends Partial<V1AgentOptions> {
 
 export interface V1Fixture {
   readonly server: ScriptedServer;
-  /** Starts a persistent agent with a manual trainer. Resolves as soon as its stream is open. */
+  /** Starts a persistent agent with a trainer that the test controls. Resolves as soon as the agent's stream is open. */
   start(options?: StartOptions): Promise<Started>;
   /** Like `start`, but returns without waiting for the stream. */
   startOnly(options?: StartOptions): Started;
   /**
-   * Like `start`, but also offers the job `j1`, and waits until the agent has read the first line of its trainer. The agent is
-   * then in its `poll` wait.
+   * Like `start`, but also offers the job `j1`, and waits until the agent has read the first line of its trainer. The agent then
+   * waits 100 ms before it reads the next line (the wait with the reason `poll`).
    */
   startBusy(options?: StartOptions): Promise<Started & { readonly run: ManualRun }>;
   /** Returns the statuses that the server received for a job, in order of arrival. */
@@ -125,7 +125,7 @@ export function createSubmission(jobId: string, more: Readonly<Record<string, un
   };
 }
 
-/** For `hold`: matches status reports with this status. */
+/** Returns a condition for `ScriptedServer.hold` that matches status reports with this status. */
 export function reports(wanted: string): (body: unknown) => boolean {
   return body => readStatus(body) === wanted;
 }

@@ -10,7 +10,7 @@ import { createV1Loop, type V1Loop, type V1Wait, type V1WaitReason, waitForReal 
 
 /**
  * The detected GPUs. From torch: `driver` is the CUDA version (null on ROCm), and `vram_gb` is in units of 10^9 bytes. From
- * nvidia-smi: no `driver`, and `vram_gb` in GiB. Without both tools, `count` is 0 and all other values are unknown.
+ * nvidia-smi: no `driver`, and `vram_gb` in GiB. If neither is available, `count` is 0 and all other values are unknown.
  */
 export interface V1GpuInfo {
   readonly name: string;
@@ -68,7 +68,10 @@ export interface V1Core {
   readonly http: V1Http;
   readonly emit: (observation: V1Observation) => void;
   readonly wait: V1Wait;
-  /** Waits as a coroutine does: returns only when the loop is free. Aborting the signal ends the wait early, without an error. */
+  /**
+   * Waits as a coroutine does: returns only when the agent's event loop is free. Aborting the signal ends the wait early,
+   * without an error.
+   */
   pause(ms: number, reason: V1WaitReason, signal?: AbortSignal): Promise<void>;
 }
 

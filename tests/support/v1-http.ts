@@ -151,7 +151,7 @@ const LINE_BREAKS: ReadonlySet<string> = new Set('\n\r\v\f\x1c\x1d\x1e\x85\u2028
 export interface LineSplitter {
   /** Returns the lines that this piece of text completes, without their line ends. */
   push(text: string): string[];
-  /** Returns the rest at the end of the stream. */
+  /** At the end of the stream: returns the incomplete last line, if there is one. */
   flush(): string[];
 }
 

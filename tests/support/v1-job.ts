@@ -3,7 +3,7 @@
  * section 3. The state has one field for the current job and one for its trainer. Two coroutines write both fields:
  *
  *   stream                       job_submit -> start the trainer
- *                                job_cancel, abandon_job, exit -> stop it -> post `cancelled` -> clear both fields
+ *                                job_cancel, abandon_job, exit -> stop the trainer -> post `cancelled` -> clear both fields
  *   watcher (one per trainer)    read a line -> sleep 100 ms -> repeat
  *                                the trainer has ended -> post the outcome -> clear both fields
  *
@@ -26,8 +26,8 @@ function requireKey(event: StreamEvent, key: string): unknown {
 
 /**
  * Handles `job_submit` [2, 3, 4, 5]. Throws for a missing key, or for a token that is not a string, *after* the agent has
- * accepted the job. The agent then loses its stream, waits 10 s and registers with a job that has no trainer. Without `job_id`,
- * that registration fails too, every time.
+ * accepted the job. The agent then loses its stream, waits 10 s and registers again. The registration reports the job as current,
+ * although the job has no trainer. Without `job_id`, every such registration also fails.
  */
 export async function startJob(core: V1Core, event: StreamEvent): Promise<void> {
   const { state, emit } = core;

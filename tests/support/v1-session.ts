@@ -9,7 +9,7 @@ import { startJob, stopCurrentJob } from './v1-job.ts';
 const REGISTER_TIMEOUT_MS = 30_000;
 const BEAT_TIMEOUT_MS = 10_000;
 
-/** Registers without labels, protocol or instance id [13]. Follows `resume_job` and `abandon_job` in the answer [9, 12]. */
+/** Registers without labels, protocol or instance id [13]. Obeys `resume_job` and `abandon_job` in the answer [9, 12]. */
 export async function register(core: V1Core): Promise<void> {
   const { config, state } = core;
   const namedJob = state.currentJob === null ? null : nameJob(state.currentJob);

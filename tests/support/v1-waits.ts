@@ -92,18 +92,18 @@ export interface V1Loop {
  * and to wait for a stopped trainer. These calls delay heartbeats, the stream, answers and even signals (item 10).
  */
 export function createV1Loop(): V1Loop {
-  let blockers = 0;
+  let blockingCalls = 0;
   let isHalted = false;
   let waiters: (() => void)[] = [];
 
   async function turn(): Promise<void> {
-    while (blockers > 0 && !isHalted) await new Promise<void>(resolve => waiters.push(resolve));
+    while (blockingCalls > 0 && !isHalted) await new Promise<void>(resolve => waiters.push(resolve));
     if (isHalted) await new Promise<never>(() => undefined);
   }
 
   function unblock(): void {
-    blockers -= 1;
-    if (blockers > 0) return;
+    blockingCalls -= 1;
+    if (blockingCalls > 0) return;
     const resumed = waiters;
     waiters = [];
     for (const wake of resumed) wake();
@@ -111,7 +111,7 @@ export function createV1Loop(): V1Loop {
 
   return {
     get isBlocked() {
-      return blockers > 0;
+      return blockingCalls > 0;
     },
     turn,
     async io(work) {
@@ -122,7 +122,7 @@ export function createV1Loop(): V1Loop {
       }
     },
     async blockOn(work) {
-      blockers += 1;
+      blockingCalls += 1;
       try {
         return await work;
       } finally {

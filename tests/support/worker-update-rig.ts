@@ -71,7 +71,7 @@ export const withoutUpdates = (text: string): string => {
   return changed;
 };
 
-/** Changes a worker program so that it exits with 9 when an update tries it out (`--trial`). */
+/** Changes a worker program so that it exits with code 9 when an update tries it out (`--trial`). */
 export const brokenAtStart = (text: string): string =>
   text.replace(
     /^(#!.*\n)?/,

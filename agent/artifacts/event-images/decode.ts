@@ -6,7 +6,7 @@ import {
   valueFields,
 } from '../../metrics/metrics-files/event-file.ts';
 
-/** An image as its trainer encoded it; `bytes` is a view of the record. */
+/** An image as its trainer encoded it. `bytes` shares memory with the event's data. */
 export interface LoggedImage {
   readonly tag: string;
   /** Position among the images of the same tag in one event. */

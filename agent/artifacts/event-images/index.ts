@@ -40,8 +40,9 @@ export interface EventImagesOptions {
   readonly isNew: boolean;
 }
 
-/** The maximum size of a record. A record can contain a batch of several images. */
+/** The maximum size in bytes of a record of an event file. A record can contain a batch of several images. */
 const maxRecordBytes = 2 * limits.imageBytes;
+/** The size of the parts in which event files are read, in bytes. */
 const partBytes = 4 * 1024 * 1024;
 /** The maximum number of parts to read in one scan. */
 const maxReads = 4;

@@ -58,7 +58,10 @@ function toSafeName(text: string): string {
   return safe === '' ? hash : `${cutBytes(safe)}-${hash}`;
 }
 
-/** Returns null unless the name is reversible. Plain text never has two separators in a row, so `--` is unambiguous. */
+/**
+ * Converts plain text to a name that can be converted back; returns null for other text. Plain text never has two
+ * separators in a row, so `--` is unambiguous.
+ */
 function toPlainName(text: string): string | null {
   if (text.length > maxNameBytes || !/^[a-z0-9]+(?:[-_/][a-z0-9]+)*$/.test(text)) return null;
   const name = text.replaceAll('/', '--');

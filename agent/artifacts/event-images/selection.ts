@@ -14,7 +14,7 @@ export interface ChosenImage {
 
 export interface Choice {
   readonly images: readonly ChosenImage[];
-  /** Reasons why images were skipped, as text for people. Contains only reasons that the user can change. */
+  /** Reasons why images were skipped, as text for people. Contains only problems that the user can fix. */
   readonly flaws: readonly string[];
 }
 

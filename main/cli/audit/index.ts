@@ -58,7 +58,7 @@ const columns: readonly Column<Entry>[] = [
   { title: 'DETAILS', text: ({ details }) => JSON.stringify(details), minWidth: 20 },
 ];
 
-/** Adds the options for paging. */
+/** Adds the options for filters and for paging. */
 const withPaging = (command: Command): Command =>
   withFilter(command)
     .option('--limit <count>', 'maximum number of results, up to 500 (default: 50)', pageSize)

@@ -13,6 +13,7 @@ import { type Candidate, walk, type Expected } from './walk.ts';
 
 /** Timeout of each request for candidates. A completion that takes longer feels stuck. */
 const timeoutMs = 500;
+/** Maximum numbers of candidates. */
 const maxJobs = 100;
 const maxConfigs = 100;
 

@@ -28,7 +28,7 @@ export const createDataDisplay = ({ terminal }: Pick<Remote, 'terminal'>) =>
 /** Returns 100 when there is nothing to do. */
 export const percentOf = (done: number, all: number): number => (all === 0 ? 100 : (done / all) * 100);
 
-/** A content of the dataset, and how to read it. */
+/** A content (the bytes of one file, or of several equal files) of the dataset, and how to read it. */
 export interface Source {
   readonly sha256: string;
   readonly bytes: number;

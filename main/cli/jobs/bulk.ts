@@ -31,7 +31,7 @@ type Act = (job: JobView) => Promise<Result>;
 
 interface Bulk {
   readonly jobs: readonly JobView[];
-  /** Starts the confirmation question, such as "Cancel" or "Retry". */
+  /** Beginning of the confirmation question, such as "Cancel" or "Retry". */
   readonly verb: string;
   readonly act: Act;
 }

@@ -64,7 +64,7 @@ export async function readConfigWithFiles(
   return gathered.ok ? { config, files } : fail(exitCodes.usage, `${label} ${gathered.reason}`);
 }
 
-/** Number of folders to search, from the config's folder upwards: one may be the project folder where the trainer runs. */
+/** Maximum number of folders to search, from the config's folder upwards. The trainer may run in a folder above the config. */
 const maxFoldersAbove = 6;
 
 /** Returns the folders to which a path in a config can be relative. */

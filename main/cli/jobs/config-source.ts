@@ -13,7 +13,7 @@ interface ConfigSource {
 
 type Format = NonNullable<ReturnType<typeof formatOf>>;
 
-/** The path that means standard input. Files that such a config names are relative to the current folder. */
+/** The path that means standard input. Files that a config from standard input names are relative to the current folder. */
 const standardInput = '-';
 
 export const isStandardInput = (path: string): boolean => path === standardInput;

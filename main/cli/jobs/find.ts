@@ -54,7 +54,7 @@ export class JobArgument extends Argument {
 export const withJobArgument = (command: Command, which: JobQuery): Command =>
   command.addArgument(new JobArgument(which));
 
-/** Maximum length of a search text in the orchestrator. */
+/** Maximum length of a search text that the orchestrator accepts, in characters. */
 const maxText = 200;
 
 interface FindOptions {

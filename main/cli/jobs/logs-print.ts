@@ -62,8 +62,8 @@ const escapes = new RegExp(
 );
 const colour = new RegExp(`^${escape}\\[[\\d;:]*m$`);
 /**
- * Like `unsafeCharacters` in `table.ts`, but does not match tabs and escape sequences. Output of other machines must not
- * move the cursor or change the text direction.
+ * Like `unsafeCharacters` in `table.ts`, but does not match tabs and the escape character. Output of other machines must not move
+ * the cursor or change the text direction.
  */
 const unsafeCharacters = new RegExp(
   `(?![\t${escape}])[\\p{Cc}\\p{Zl}\\p{Zp}\\u061c\\u200e\\u200f\\u202a-\\u202e\\u2066-\\u2069]`,
@@ -89,9 +89,10 @@ function colouredText(text: string): string {
   return hasColours ? `${clean}${endOfColours}` : clean;
 }
 
+/** Maximum number of lines per request. */
 const pageSize = 2_000;
 
-/** Prints at most `maxLines` lines before the page's `total_lines`, in several requests if needed. */
+/** Prints the last `maxLines` of the page's `total_lines` lines, in several requests if needed. */
 export async function printTail(
   remote: Remote,
   printer: LogPrinter,

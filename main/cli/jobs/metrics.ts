@@ -27,7 +27,7 @@ const columns: readonly Column<Row>[] = [
   { title: 'LOWEST', text: ({ min }) => numberText(min) },
   { title: 'HIGHEST', text: ({ max }) => numberText(max), importance: 2 },
 ];
-/** Maximum width of a curve in characters. A wider curve would show no more. */
+/** Maximum width of a curve in characters. A wider curve would show no more detail. */
 const maxWidth = 60;
 
 export const metrics: RemoteSpec = {

@@ -116,7 +116,9 @@ export const get: RemoteSpec = {
   },
 };
 
-/** Says for each pool whether it orders a machine for the pending job. Null for other jobs, or if the request fails. */
+/**
+ * Returns one line per pool: whether the pool orders a machine for the pending job. Null for other jobs, or if the request fails.
+ */
 async function poolLines({ call }: Remote, { id, status }: JobDetail): Promise<string | null> {
   if (!isWaiting(status)) return null;
   const explained = await call(queueApi.explain, { params: { id } });

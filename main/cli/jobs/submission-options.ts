@@ -81,7 +81,10 @@ export const withDataOptions = (command: Command): Command =>
     )
     .option('--no-data', 'do not push data, because the workers have it at the same paths');
 
-/** Pushes the data of a local config, and returns its versions. Configs on the orchestrator name paths on the rigs. */
+/**
+ * Pushes the data of a local config, and returns the pushed versions. Pushes nothing for a config on the orchestrator, because
+ * its paths are on the rigs.
+ */
 export async function dataOf(remote: Remote, argument: ConfigArgument, configPath: string) {
   const { flags } = remote;
   const givenData = Array.isArray(flags['data']) ? flags['data'].map(String) : [];

@@ -28,7 +28,7 @@ function readYaml(text: string): unknown {
   return parsed.ok ? parsed.value : null;
 }
 
-/** Submits the jobs of a grid from a config, and prints them with their values. */
+/** Submits one job of a config for each combination of the `--sweep` values, and prints the jobs with their values. */
 export async function submitSweep(
   remote: Remote,
   request: object,
@@ -42,7 +42,7 @@ export async function submitSweep(
   printSweep(remote, body.sweep, await remote.request(runsApi.sweep, { body }));
 }
 
-/** Prints the jobs of a grid with their values. */
+/** Prints the jobs of a sweep with their values. */
 export function printSweep(remote: Remote, axes: readonly { readonly key: string }[], answer: Reply): void {
   const { terminal } = remote;
   const columns = columnsFor(axes.map(({ key }) => key));

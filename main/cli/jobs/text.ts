@@ -225,7 +225,7 @@ const nodeLines = ({ nodes }: AttemptView): readonly string[] =>
     return why === undefined ? text : `${text}: ${why}`;
   });
 
-/** Says where an attempt continued, and how many steps it repeats. Empty if no earlier attempt had made progress. */
+/** Describes where an attempt continued, and how many steps it repeats. Empty if no earlier attempt had made progress. */
 function resumeText({ resumed }: AttemptView): string {
   if (resumed === null) return '';
   const { checkpoint, step, steps_lost: lost } = resumed;

@@ -79,8 +79,8 @@ function statusLine(job: JobView): string {
 type JobEvent = Extract<UiEvent, { readonly kind: 'job' }>;
 
 /**
- * Creates a filter that keeps the output of a watch short. It keeps one progress event per 10 % of an attempt, drops events about
- * outstanding files and the best loss, and keeps all others.
+ * Creates a filter that keeps the output of a watch short. The filter keeps one progress event per 10 % of an attempt. It drops
+ * events about outstanding files and the best loss, and keeps all other events.
  *
  * @internal
  */

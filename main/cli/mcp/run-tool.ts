@@ -8,7 +8,7 @@ export interface ToolResult {
   readonly isError?: true;
 }
 
-/** In characters. A longer response would fill the context of a language model. */
+/** Maximum length of a response in characters. A longer response would fill the context of a language model. */
 const maxResponse = 60_000;
 
 export interface Target {
@@ -48,7 +48,8 @@ const timeoutMs = 60_000;
 
 function urlFor({ operation }: Tool, input: Readonly<Record<string, unknown>>, baseUrl: string): URL {
   const path = operation.path.replaceAll(/\{(\w+)\}/g, (_, name: string) =>
-    // A key such as "samples/1.png" keeps its slashes. A segment of dots would change the path.
+    // A key such as "samples/1.png" keeps its slashes. A segment that consists of dots is removed, because it would change the
+    // path.
     asText(input[name] ?? '')
       .split('/')
       .map(part => (/^\.+$/.test(part) ? '' : encodeURIComponent(part)))

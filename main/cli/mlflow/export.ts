@@ -22,7 +22,7 @@ export interface Exported {
   readonly metrics: readonly Metric[];
 }
 
-/** The run of an export, and the number of its changes. */
+/** The run that an export created or updated, and the numbers of new params and values. */
 export interface ExportResult {
   readonly experimentId: string;
   readonly runId: string;
@@ -34,9 +34,9 @@ export interface ExportResult {
 }
 
 /**
- * Writes a job into MLflow, into the run with the job's tag or a new run. Sends only the params and values that the run lacks,
- * because MLflow refuses a changed param and stores a repeated value twice. So users can repeat an export, also after a failure
- * in the middle. `onSent` gets the share of the values that was sent, 0 to 1.
+ * Writes a job into MLflow: into the run with the job's tag, or else into a new run. Sends only the params and values that the
+ * run lacks, because MLflow refuses a changed param and stores a repeated value twice. So users can repeat an export, also after
+ * a failure in the middle. `onSent` gets the share of the values that was sent, 0 to 1.
  */
 export async function exportRun(
   mlflow: Mlflow,

@@ -6,9 +6,12 @@ import type { Remote } from '../remote.ts';
 import type { Curves } from './metrics.ts';
 import { type Pair, toParams } from './params.ts';
 
-/** More than the orchestrator stores, which is about 2,000 points per curve. So replies have the full resolution. */
+/** Number of points per curve to request. The orchestrator stores only about 2,000, so replies have the full resolution. */
 const maxPoints = 5_000;
-/** Number of curves per request. A reply has at most 100,000 points, and the server makes curves coarser beyond that. */
+/**
+ * Number of curves per request. A reply has at most 100,000 points; for more, the server would reduce the resolution of the
+ * curves.
+ */
 const curvesPerRequest = 4;
 
 /** Returns the config of a job as params; null when the token may not see the config. */

@@ -6,7 +6,7 @@ import type { Pair } from './params.ts';
 
 export type RunStatus = 'SCHEDULED' | 'RUNNING' | 'FINISHED' | 'FAILED' | 'KILLED';
 
-/** An export finds the run that an earlier export of the job created by this tag. */
+/** The tag by which an export finds the run that an earlier export of the job created. */
 export const jobIdTag = 'trainyard.job_id';
 
 const statuses: Readonly<Record<ShownStatus, RunStatus>> = {
@@ -23,7 +23,10 @@ const statuses: Readonly<Record<ShownStatus, RunStatus>> = {
 };
 export const statusOfRun = ({ status }: Pick<JobDetail, 'status'>): RunStatus => statuses[status];
 
-/** Returns the start of the run in ms since 1970: the first start of a trainer, otherwise the first offer to a worker. */
+/**
+ * Returns the start of the run in ms since 1970: the first start of a trainer, otherwise the first offer to a worker, otherwise
+ * the submission.
+ */
 export function startOfRun({ attempts, queued_at: queuedAt }: JobDetail): number {
   const first = attempts.find(({ started_at: at }) => at !== null) ?? attempts[0];
   return Date.parse(first?.started_at ?? first?.offered_at ?? queuedAt);

@@ -67,7 +67,9 @@ export function poolStatus({ paused, unreachable }: PoolView): string {
   return unreachable === null ? 'ready' : 'unreachable';
 }
 
-/** Describes why the pool cannot order machines, or only some shapes of them; empty if nothing prevents orders. */
+/**
+ * Describes why the pool cannot order machines, or no machines of some shape, such as "4 GPUs". Empty if nothing prevents orders.
+ */
 function troubleOf({ paused, unreachable, impossible }: PoolView): string {
   if (paused !== null) return `by ${paused.by}${paused.reason === '' ? '' : `: ${paused.reason}`}`;
   if (unreachable !== null) return unreachable.detail;

@@ -9,6 +9,7 @@ export interface SettingKey {
   /** If true, "none" removes the value. */
   readonly isOptional: boolean;
   value(view: SettingsView): Value;
+  /** Returns the flag or file that overrides the setting; null if none does. */
   fixedBy(view: SettingsView): string | null;
 }
 

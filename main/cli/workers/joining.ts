@@ -43,7 +43,10 @@ async function showIssued(remote: Remote, issued: ValueOf<typeof workersApi.crea
 
 type Joinable = ValueOf<typeof workersApi.createJoinToken>;
 
-/** Returns the commands for the rig: for a machine without the worker program, if available, and for one with the program. */
+/**
+ * Returns the commands for the rig: if available, one for a machine without the worker program, and always one for a machine with
+ * the program.
+ */
 function startFacts({ install_command: install, short_command: short, ...rest }: Joinable): readonly Fact[] {
   const { connection_command: connectionCommand } = rest;
   return install === null

@@ -1,6 +1,7 @@
 import { appendFileSync, mkdirSync, renameSync, statSync } from 'node:fs';
 import { dirname } from 'node:path';
 
+/** Default maximum size of the log file. */
 const maxBytes = 2 * 1024 ** 2;
 
 /**

@@ -10,7 +10,7 @@ export type Link =
   | { readonly kind: 'page'; readonly page: string }
   /** Offers to add a fleet. `pin` is empty for none. */
   | { readonly kind: 'join'; readonly url: string; readonly pin: string }
-  /** A link for a fleet that the app does not accept. */
+  /** A refused link to a fleet: it contains a token, or is not valid. */
   | { readonly kind: 'refused'; readonly problem: 'token' | 'invalid' };
 
 /** Parses a link. Returns null for a text that is not a link of the app. */
@@ -39,6 +39,7 @@ function pageOfLink(link: string): string | null {
   return parsed.success ? `${page}/${parsed.data}` : null;
 }
 
+/** Maximum lengths of a link and of the address in it, in characters. */
 const maxLink = 1_000;
 const maxAddress = 500;
 const refused = (problem: 'token' | 'invalid'): Link => ({ kind: 'refused', problem });

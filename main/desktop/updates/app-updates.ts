@@ -7,7 +7,10 @@ export interface NewVersion {
   readonly notes: string;
 }
 
-/** Reads the feed, and downloads and installs versions. All methods report errors by throwing or rejecting. */
+/**
+ * Reads the feed (the list of published versions), and downloads and installs versions. All methods report errors by throwing or
+ * rejecting.
+ */
 export interface Updater {
   /** Resolves with null when the feed has no version that is newer than this one. */
   check(): Promise<NewVersion | null>;

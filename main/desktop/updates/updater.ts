@@ -15,8 +15,8 @@ interface Place {
 }
 
 /**
- * Returns true if this copy of the app can update itself. It must be built with a feed (`publish` in electron-builder.yml), and
- * installed from a package, not copied out of one.
+ * Returns true if this copy of the app can update itself. The copy must be built with a feed (`publish` in electron-builder.yml),
+ * and installed from a package, not copied out of one.
  */
 export function canUpdate({ isPackaged, resources, platform, appImage }: Place): boolean {
   if (!isPackaged || !existsSync(join(resources, 'app-update.yml'))) return false;

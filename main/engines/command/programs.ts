@@ -8,6 +8,7 @@ import { messageVersion } from './messages.ts';
 type ProgramName = 'check' | 'launch' | 'list' | 'end';
 
 const timeoutMs = 120_000;
+/** Maximum size of the output of a program, in bytes. */
 const maxOutput = 16 * 1024 * 1024;
 
 /** A program failed. `answer` is its output if the output is JSON. */

@@ -5,6 +5,7 @@ import type { KubernetesSettings } from '../../../protocol/pool.ts';
 import { type RunProgram, describeFailure } from '../run-program.ts';
 
 const timeoutMs = 30_000;
+/** Maximum size of the output of kubectl, in bytes. */
 const maxOutput = 64 * 1024 * 1024;
 
 interface Printed {
@@ -83,7 +84,7 @@ type Failure = Exclude<LaunchAnswer, { kind: 'accepted' }>;
 /** Errors of the API server that occur again if the same order is repeated. */
 const permanent = new Set(['BadRequest', 'Forbidden', 'Invalid', 'MethodNotAllowed', 'NotFound']);
 
-/** Errors of the API server that mean it has not processed the request. A later request may succeed. */
+/** After these errors, the API server has not processed the request. A later request may succeed. */
 const temporary = new Set(['TooManyRequests', 'Unauthorized']);
 
 /** Matches errors that occur before kubectl sends a request. */
@@ -108,7 +109,7 @@ export const isAlreadyThere = (stderr: string): boolean => serverError.exec(stde
 
 /**
  * Interprets a failed `kubectl create`. Returns `rejected` only if it certainly created nothing, otherwise `unknown`. The scope
- * says whether a repetition could succeed.
+ * is `temporary` if a repetition could succeed.
  */
 export function toFailure(stderr: string): Failure {
   const message = errorOf(stderr);

@@ -6,7 +6,7 @@ import { noticeSignal, tokenVariable } from '../start-script.ts';
  *
  * - wall time: `--signal=B:USR1@N` signals the batch shell;
  * - request to end: `scancel --batch --signal=TERM` signals the batch shell;
- * - preemption: Slurm signals only steps. A canary step ends at that signal, which closes its output.
+ * - preemption: Slurm signals only steps. So the script starts a canary step. Its output closes when the signal ends it.
  *
  * `start` is the text of main/engines/start-script.ts. It runs in a subshell, because it may exit or be replaced by the worker.
  */

@@ -8,7 +8,7 @@ import { type SlurmCommand, createSlurmCommand } from './reach.ts';
 import { readSubmission, submitArgv } from './submission.ts';
 
 export interface SlurmLimits {
-  /** Must exceed 10 s: when the controller does not respond, Slurm's commands themselves fail after that time. */
+  /** Must exceed 10 s: when the controller does not respond, Slurm's commands themselves fail after 10 s. */
   readonly submitMs: number;
   readonly listMs: number;
   readonly endMs: number;

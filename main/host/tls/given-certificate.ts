@@ -11,8 +11,9 @@ import {
 const dayMs = 86_400_000;
 
 /**
- * Creates a function that warns when a certificate expires soon or has expired, because its external renewal may have failed. It
- * warns immediately about a new certificate, then once a day. Call it often; a change of the wall clock causes no extra warnings.
+ * Creates a function that warns when a certificate expires soon or has expired, because its external renewal may have failed. The
+ * function warns immediately about a new certificate, then once a day. Call it often; a change of the wall clock causes no extra
+ * warnings.
  */
 function createExpiryWarning(file: string, clock: Clock, log: Log): (shown: Identity) => void {
   let logged: { readonly fingerprint: string; readonly at: number } | null = null;

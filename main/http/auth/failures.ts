@@ -17,7 +17,7 @@ const unauthenticatedCodes: ReadonlySet<ProblemCode> = new Set([
   'join_token_used',
 ]);
 
-/** Number of hex digits of a hash in the audit trail. They distinguish wrong tokens, but are useless to an attacker. */
+/** Number of hex digits of a hash in the audit trail. These digits distinguish wrong tokens, but are useless to an attacker. */
 const hashDigits = 8;
 
 const tooMany = refuse(
@@ -50,7 +50,8 @@ export function guardFailures(limit: FailureLimit, note: Orchestrator['access'][
     if (verdict === 'begin') note('auth.limited', address, call, {}, networkOf(address));
     if (verdict !== 'count') return tooMany;
     const secret = secretOf(request);
-    // A request without a credential is not an attempt to authenticate. It comes from a visitor, or a browser before the sign-in.
+    // A request without a credential is not an attempt to authenticate. Such a request comes from a visitor, or from a browser
+    // before the sign-in.
     if (secret !== null || call.endsWith(` ${sessionApi.signIn.path}`)) {
       const hash = secret === null ? null : hashOf(secret).toString('hex').slice(0, hashDigits);
       note('auth.refused', address, call, { why, sha256: hash }, networkOf(address));

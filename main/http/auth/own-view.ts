@@ -18,9 +18,9 @@ export const ownLimits = <T extends Pick<Concurrency, 'approval_required_for'>>(
       };
 
 /**
- * Creates the event filter for tokens with `queue.view.own`. They receive events of their own jobs, of the queue, and of workers
- * if they may list workers. A `hidden` event, which only has a number and a time, replaces any other event. The client then sees
- * no gap and can resume after the hidden event.
+ * Creates the event filter for tokens with `queue.view.own`. Such tokens receive events of their own jobs, of the queue, and of
+ * workers if they may list workers. A `hidden` event, which only has a number and a time, replaces any other event. The client
+ * then sees no gap and can resume after the hidden event.
  */
 export function createOwnEvents(): (event: UiEvent, principal: Principal) => UiEvent {
   // All clients share one hidden object per event, so it is encoded only once.

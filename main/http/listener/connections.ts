@@ -34,7 +34,9 @@ interface Connection {
   requestCount: number;
   /** The response to the newest request with a body. Null once the whole body has arrived. */
   awaited: ServerResponse | null;
+  /** When that request started, by `performance.now()`. */
   awaitedSince: number;
+  /** True after the first request. */
   isUsed: boolean;
   isClosing: boolean;
 }
@@ -54,6 +56,7 @@ export interface Connections {
   close(which: (raw: Socket, isSecure: boolean) => boolean): Promise<void>;
 }
 
+/** Time that requests in progress get to finish. */
 const endWithinMs = 1_000;
 
 interface ConnectionLimits {

@@ -61,6 +61,7 @@ function hostnameOf(host: string): string | null {
 
 /** The maximum length of a DNS name. */
 const maxName = 253;
+/** Maximum number of cached host names, and of logged host names. */
 const maxRemembered = 64;
 
 /** Caches parsed host names. It does not cache whether a name belongs to this orchestrator, because that may change. */

@@ -13,7 +13,7 @@ export interface SocketLimits {
   readonly requestMs: number;
   /** Limit for the time between two requests. */
   readonly idleMs: number;
-  /** Interval of the check for slow clients. They may exceed a limit by this time. */
+  /** Interval of the check for slow clients. Slow clients may exceed a limit by this time. */
   readonly checkMs: number;
   /** Maximum number of connections of one listener that have not sent a whole request. */
   readonly maxWaiting: number;
@@ -40,6 +40,7 @@ export const socketLimits: SocketLimits = {
  */
 const maxUnaccepted = 16_384;
 
+/** Maximum size of the headers of a request, in bytes. */
 const maxHeaders = 16_384;
 
 export interface TlsIdentity {
@@ -217,8 +218,8 @@ function detectTls(raw: Socket, withinMs: number, handlers: ProtocolHandlers): v
 const plainHttpMessage = 'This port speaks https: call it by https:// instead of http://\n';
 
 /**
- * Refuses plain HTTP. It does not redirect: the request, perhaps with a token, was already sent unencrypted, and its sender
- * should notice that.
+ * Refuses plain HTTP without a redirect: the request, perhaps with a token, was already sent unencrypted, and its sender should
+ * notice that.
  */
 function refusePlain(raw: Socket): void {
   // Continues to read, because closing a socket with unread data would reset the connection, and the response might be lost.

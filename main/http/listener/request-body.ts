@@ -13,6 +13,7 @@ export function proceed(request: IncomingMessage, response: ServerResponse): voi
 const expectsContinue = ({ headers }: IncomingMessage): boolean =>
   /^100-continue$/i.test(headers.expect ?? '');
 
+/** Limits for a body that is read and discarded. */
 const maxBytes = 16 * 1_048_576;
 const withinMs = 1_000;
 
@@ -63,6 +64,7 @@ export const readBody = (request: Request, response: Response): Promise<void> =>
     });
   });
 
+/** Maximum size of a JSON body, in bytes. */
 const maxBody = 1_048_576;
 const readJson = express.json({
   type: () => true,
@@ -77,6 +79,7 @@ const readJson = express.json({
   },
 });
 
+/** Maximum nesting depth of a JSON body. */
 const maxDepth = 200;
 /** `[` and `{` only differ in this bit, and so do `]` and `}`. */
 const curly = 0x20;

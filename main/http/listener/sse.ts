@@ -6,8 +6,8 @@ type Unread = Pick<Response, 'writableLength' | 'destroy'>;
 /** Limits the unread bytes of all event streams together. */
 interface UnreadBudget {
   /**
-   * Call this after every write. It counts the stream's unread bytes. If the total is above the limit, it disconnects the slowest
-   * clients.
+   * Counts the stream's unread bytes. If the total is above the limit, disconnects the slowest clients. Call this after every
+   * write.
    */
   note(stream: Unread): void;
   forget(stream: Unread): void;
@@ -54,7 +54,7 @@ export function createUnreadBudget(maxBytes: number): UnreadBudget {
  * Stored events are sent in parts of this size, so that hundreds of clients can resume at the same time within the shared limit.
  */
 const portionBytes = 65_536;
-/** A client with more unread bytes is disconnected. It can resume later. */
+/** A client with more unread bytes is disconnected. The client can resume later. */
 const maxUnread = 1_048_576;
 
 export interface EventStream {
@@ -62,7 +62,7 @@ export interface EventStream {
   send(data: unknown, id?: number): void;
   /** Sends a frame from `encodeFrame`. All clients share its bytes, including those that read slowly. */
   sendFrame(frame: Uint8Array): void;
-  /** Sends a comment, which clients ignore. It keeps the connection open. */
+  /** Sends a comment, which clients ignore. The comment keeps the connection open. */
   comment(text: string): void;
   end(): void;
   /** Returns true when so many bytes are unread that the sender should wait. */
@@ -141,7 +141,7 @@ export const encodeFrame = (data: unknown, id: number): Uint8Array =>
 
 /**
  * Encodes JSON as one line of ASCII. The HTTP library of SimpleTuner's agent treats U+0085, U+2028 and U+2029 as ends of lines.
- * It would split a frame there (docs/internals/worker-contract.md, section 3, item 1).
+ * The library would split a frame there (docs/internals/worker-contract.md, section 3, item 1).
  */
 const asciiJson = (value: unknown): string =>
   JSON.stringify(value).replace(

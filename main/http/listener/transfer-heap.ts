@@ -2,7 +2,7 @@ import type { ServerResponse } from 'node:http';
 
 /** Lets the heap grow further between two garbage collections while large bodies are transferred (docs/adr/0034). */
 export interface TransferHeap {
-  /** Applies until the response closes. */
+  /** Counts a transfer until its response closes. */
   track(response: Pick<ServerResponse, 'once'>): void;
 }
 

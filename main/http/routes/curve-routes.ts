@@ -7,7 +7,7 @@ import { accept, refuse } from '../../../protocol/problem.ts';
 import type { JobCurves, Orchestrator } from '../../orchestrator/index.ts';
 import type { Router } from './route.ts';
 
-/** Maximum number of points per response, divided among its curves. More curves are therefore less detailed. */
+/** Maximum number of points per response. With more curves in the response, each curve has fewer points. */
 const maxPoints = 100_000;
 const everything = { fromStep: null, toStep: null, fromMs: null, toMs: null };
 

@@ -30,8 +30,9 @@ export interface DatasetDeps {
   readonly heap: TransferHeap;
 }
 
-/** In bytes. A limit is needed, because a manifest is read into memory as a whole. */
+/** Maximum size of a manifest, in bytes, because a manifest is read into memory as a whole. */
 const maxManifest = 256 * 1_048_576;
+/** Maximum number of datasets that are published at the same time. */
 const maxPublications = 4;
 
 /** Mounts the calls for pushing data from a workstation. Rigs read the data with the calls of their job (storage-routes). */

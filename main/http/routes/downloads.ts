@@ -5,8 +5,8 @@ import type { Pace } from '../uploads/receive-body.ts';
 export interface DownloadLimits {
   readonly inAll: number;
   /**
-   * Maximum per client, which is an address or the name of a token. It is less than `inAll`, so that one client cannot block the
-   * others.
+   * Maximum per client, which is an address or the name of a token. The limit is less than `inAll`, so that one client cannot
+   * block the others.
    */
   readonly perAddress: number;
   readonly pace: Pace;

@@ -30,7 +30,7 @@ const hourMs = 3_600_000;
 const backupOverdueMs = 2 * hourMs;
 /** A commit that takes longer counts as slow. A local disk needs milliseconds. */
 const slowCommitMs = 1_000;
-/** If the health loop is later than this, it counts as stopped. */
+/** The health loop detects lost workers. If a run of the loop is overdue by more than this, the loop counts as stopped. */
 const loopToleranceMs = 10_000;
 
 /** @internal */

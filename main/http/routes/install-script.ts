@@ -17,9 +17,9 @@ export const installScript = (version: string, programs: readonly Pinned[]): str
   scriptOf(version, programs, 'asks=no');
 
 /**
- * Returns the same script, which adds the server's address and pin unless its command line names another address. Without a
- * token, the script asks for one. If an attacker could replace the script, because the URL is not encrypted, returns a script
- * that only explains this.
+ * Returns the install script with an addition: the script adds the server's address and pin to its options, unless the options
+ * name another address. Without a token, the script asks for one. If an attacker could replace the script, because the URL is not
+ * encrypted, returns a script that only explains this.
  */
 export const joinScript = (
   version: string,

@@ -17,12 +17,15 @@ export interface LogFollowing {
   readonly log: Log;
 }
 
-const maxShown = 16_384;
-/** Minimum time between two reads. It limits a progress bar to four updates a second. */
+/** Maximum length of a line in bytes. Longer lines are truncated. */
+const maxLineBytes = 16_384;
+/** Minimum time between two reads of the files. This limits a progress bar to four updates a second. */
 const minMs = 250;
-/** Maximum time between two reads. A read is needed without a change of the files, because an attempt can end by a timeout. */
+/**
+ * Maximum time between two reads. A read is needed even without a change of the files, because an attempt can end by a timeout.
+ */
 const maxMs = 5_000;
-/** Limits per event. In JSON, one escaped character takes six. */
+/** Limits per event. JSON may escape one character as six (`\u001b`), so an event can be six times as long. */
 const maxInEvent = { lines: 500, characters: 32_768 };
 
 /**
@@ -82,7 +85,7 @@ async function sendLines(
   // Retention of logs may have removed earlier lines.
   let next = Math.max(from, Math.min(facts.firstLine, facts.totalLines));
   if (next >= facts.totalLines) return from;
-  for await (const batch of files.lines(logRef.jobId, logRef.attempt, next, maxShown)) {
+  for await (const batch of files.lines(logRef.jobId, logRef.attempt, next, maxLineBytes)) {
     for (const lines of eventsOf(batch.filter(({ line }) => line < facts.totalLines))) {
       if (gone.aborted) return next;
       next = (lines.at(-1)?.line ?? next) + 1;

@@ -35,11 +35,12 @@ const defaultDownloadLimits: DownloadLimits = {
 };
 
 /** Maximum length of a line in bytes. Longer lines are truncated. */
-const maxShown = 16_384;
-/** In a downloaded file, lines may be longer, but each must fit in memory. */
-const maxInText = 1_048_576;
-/** Maximum size of all lines in a response, in characters. The client then requests the lines after the last one. */
-const maxInPage = 4_194_304;
+const maxLineBytes = 16_384;
+/** Maximum length of a line in a downloaded file, in bytes, because each line must fit in memory. */
+const maxLineBytesInText = 1_048_576;
+/** Maximum size of all lines in a page, in characters. The client then requests the lines after the last one. */
+const maxPageCharacters = 4_194_304;
+/** Time limit of a search. */
 const maxSearchMs = 20_000;
 /** Maximum number of concurrent searches, because each search takes CPU time from all other requests. */
 const maxSearches = 4;
@@ -192,14 +193,14 @@ async function pageOf(
   const first = from ?? Math.max(0, facts.totalLines - limit);
   const page: StoredLine[] = [];
   let size = 0;
-  for await (const batch of files.lines(jobId, attempt, first, maxShown)) {
+  for await (const batch of files.lines(jobId, attempt, first, maxLineBytes)) {
     for (const line of batch) {
       // Lines that were added after `facts` was read are left out.
       if (line.line >= facts.totalLines || page.length === limit) return page.map(lineOf);
-      if (from !== null && size + line.text.length > maxInPage) return page.map(lineOf);
+      if (from !== null && size + line.text.length > maxPageCharacters) return page.map(lineOf);
       page.push(line);
       size += line.text.length;
-      while (size > maxInPage) size -= page.shift()?.text.length ?? size;
+      while (size > maxPageCharacters) size -= page.shift()?.text.length ?? size;
     }
   }
   return page.map(lineOf);
@@ -211,7 +212,7 @@ function resumedAt(id: string | string[] | undefined): number | null | 'unreadab
   return typeof id === 'string' && /^\d{1,15}$/.test(id) ? Number(id) : 'unreadable';
 }
 
-/** Sends the log as fast as the client reads. It is an attachment, so that browsers do not display it as a page. */
+/** Sends the log as fast as the client reads. The response is an attachment, so that browsers do not display it as a page. */
 async function writeText(response: Response, { files, log }: LogDeps, storedLog: Found): Promise<void> {
   const { jobId, attempt, facts } = storedLog;
   response.attachment(`${jobId}-${attempt}.log`);
@@ -224,7 +225,7 @@ async function writeText(response: Response, { files, log }: LogDeps, storedLog:
   try {
     for (let next = facts.firstLine; next < facts.totalLines; ) {
       const before = next;
-      for await (const batch of files.lines(jobId, attempt, next, maxInText)) {
+      for await (const batch of files.lines(jobId, attempt, next, maxLineBytesInText)) {
         const text = batch.map(line => `${line.text}${line.isCut ? ' [cut]' : ''}\n`).join('');
         if (response.destroyed) return;
         if (response.write(text)) await new Promise(resolve => setImmediate(resolve));

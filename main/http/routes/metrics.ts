@@ -27,8 +27,8 @@ export function createMetrics({ version, figures }: MetricsDeps): Metrics {
   const registers = [registry];
   let isWatching = false;
   /**
-   * Starts to collect metrics of the process. Measuring the event loop delay wakes the process a hundred times a second. It
-   * starts with the first request for metrics, so that a server without Prometheus can idle.
+   * Starts to collect metrics of the process. Measuring the event loop delay wakes the process a hundred times a second. The
+   * collection starts only with the first request for metrics, so that a server without Prometheus can idle.
    */
   const watchProcess = (): void => {
     if (isWatching) return;

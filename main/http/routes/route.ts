@@ -215,7 +215,10 @@ interface UnknownKey {
   readonly message: string;
 }
 
-/** Returns the query keys that the call does not accept. They are refused, because a misspelt filter would select everything. */
+/**
+ * Returns the query keys that the call does not accept. Unknown keys are refused, because a misspelt filter would select
+ * everything.
+ */
 function unknownKeys({ query }: Call, sent: object): readonly UnknownKey[] {
   if (!(query instanceof z.ZodObject)) return [];
   const knownKeys = Object.keys(query.shape);

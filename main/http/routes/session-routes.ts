@@ -181,8 +181,8 @@ interface KnownCode {
 }
 
 /**
- * Creates and redeems codes. They are only in memory, so a restart makes them invalid. A code for the admin token also becomes
- * invalid when that token is replaced; `adminHash` returns the hash of the current one.
+ * Creates and redeems one-time sign-in codes. The codes are only in memory, so a restart makes them invalid. A code for the admin
+ * token also becomes invalid when that token is replaced; `adminHash` returns the hash of the current one.
  */
 export function createOneTimeCodes(now: () => number, adminHash: () => string): OneTimeCodes {
   const codes = new Map<string, KnownCode>();

@@ -42,6 +42,7 @@ export interface ContentHandler {
   missing(sha256s: readonly string[]): Promise<readonly string[]>;
 }
 
+/** Maximum number of concurrent uploads. */
 const maxConcurrent = { perUser: 16, total: 64 };
 
 interface ActiveUpload {
@@ -68,7 +69,8 @@ export function createContentHandler(deps: ContentDeps): ContentHandler {
 
   /**
    * Locks a content. First ends an earlier upload of the same content by the same user: its client has lost the connection, even
-   * if the server has not noticed that.
+   * if the server has not noticed that. Returns the function that releases the lock; null while another user uploads the content,
+   * or the sweep removes it.
    */
   const takeLock = async ({ sha256, user }: ContentDelivery): Promise<(() => void) | null> => {
     const earlierUpload = [...activeUploads].find(each => each.sha256 === sha256 && each.user === user);

@@ -10,9 +10,7 @@ export interface Pace {
   readonly minBytes: number;
 }
 
-/**
- * Any connection that is usable for uploads is faster. A client that only holds a slot in order to block others is slower.
- */
+/** Any connection that is usable for uploads is faster. A client that occupies a slot only to block other clients is slower. */
 export const pace: Pace = { spanMs: 60_000, minBytes: 65_536 };
 
 export type Arrival =

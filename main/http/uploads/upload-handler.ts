@@ -13,6 +13,7 @@ export interface UploadHandler {
   ): Promise<{ readonly offset: number; readonly total: number } | null>;
 }
 
+/** Maximum number of concurrent uploads. */
 const maxConcurrent = { perAttempt: 16, total: 256 };
 
 interface ActiveUpload {

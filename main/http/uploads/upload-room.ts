@@ -8,7 +8,7 @@ import type { ArtifactFiles, FileEnd, Log } from '../../orchestrator/ports/index
  */
 export const lookAheadBytes = 64 * 1_048_576;
 
-/** Disk space that one request has reserved but not used yet. */
+/** Disk space in bytes that one request has reserved but not used yet. */
 export interface Claim {
   ahead: number;
 }

@@ -42,7 +42,7 @@ export const dispatchNow = (core: Core): Promise<number> => core.store.write(tx 
 
 /**
  * Dispatches pending jobs to idle workers in the caller's transaction, until no idle worker fits any job.
- * `command` calls it at the end of each command. Returns the number of jobs dispatched.
+ * `command` calls this function at the end of each command. Returns the number of jobs dispatched.
  */
 function dispatch(core: Core, tx: Tx): number {
   let dispatched = 0;

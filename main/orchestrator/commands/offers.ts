@@ -11,8 +11,8 @@ import { pathIn } from '../rules/input-rules.ts';
 import { generationOf } from './files/outstanding.ts';
 
 /**
- * Repeats an offer, if needed after the worker's cooldown. Does nothing if the offer is accepted or sent again during the
- * cooldown.
+ * Sends an offer again; if the worker is in a cooldown, after the cooldown. Does nothing if the offer is accepted or sent
+ * again during the cooldown.
  */
 export function repeatOffer(core: Core, tx: Tx, job: LiveJob): void {
   const { id, workerId } = job.attempt;

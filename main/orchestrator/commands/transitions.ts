@@ -25,8 +25,8 @@ import { cooldownOf } from '../v1-agent.ts';
 import { elapsedPart, workerIsHeld } from '../memory/eligibility.ts';
 
 /**
- * Applies one event to a job. Every status change of a job goes through this function. It decides, stores the job, and
- * writes the event and the audit row in the caller's transaction. Commands to workers follow after the commit.
+ * Applies one event to a job. Every status change of a job goes through this function. It computes the next state, stores
+ * the job, and writes the event and the audit row in the caller's transaction. Commands to workers follow after the commit.
  */
 export function applyEvent(core: Core, tx: Tx, job: Job, event: JobEvent, actor: Actor): Advance {
   const step = advance(job, event, core.time.now());
@@ -148,7 +148,7 @@ function free(core: Core, tx: Tx, id: Worker['id'], by: FreedBy): void {
   startCooldown(core, tx, worker, by.wasStopped);
 }
 
-/** Tells the other workers of an attempt to stop. Each worker stays held until it confirms the stop, or is lost. */
+/** Tells the other workers of an attempt to stop. Each worker stays reserved until it confirms the stop, or is lost. */
 function stopNodes(core: Core, tx: Tx, job: LiveJob): void {
   if (!wantsNodes(job)) return;
   const end = {
@@ -247,8 +247,8 @@ export function countMissedOffer(core: Core, tx: Tx, worker: Worker): number {
 }
 
 /**
- * Shuts down an agent that leaves after a job. Does nothing while the worker has a job, or if it has neither run a job nor
- * been drained.
+ * Shuts down an agent that leaves after a job. Does nothing while its worker has a job, or if the worker has neither run a
+ * job nor been drained.
  */
 export function release(core: Core, tx: Tx, id: Worker['id']): void {
   const worker = tx.worker(id);

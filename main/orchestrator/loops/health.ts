@@ -143,8 +143,8 @@ function watchedAttempt(core: Core, worker: Worker, live: LiveJob): WatchedAttem
 }
 
 /**
- * Executes an action if it is still due, because the plan was made outside of the transaction. Due times must be computed
- * exactly as in the plan. Otherwise, a rounding difference could postpone the action to a much later check.
+ * Executes an action if it is still due: the plan was made before this transaction. Due times must be computed exactly as in
+ * the plan. Otherwise, a rounding difference could postpone the action to a much later check.
  */
 function act(core: Core, tx: Tx, action: RecoveryAction): void {
   const worker = tx.worker(action.workerId);

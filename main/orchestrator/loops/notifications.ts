@@ -59,7 +59,7 @@ function createDeliveries(core: Core, courier: Courier): NotificationLoop {
   let cancelDelivery = (): void => {};
   let stopped = false;
 
-  /** An empty outbox needs no alarm, because each new delivery calls `deliverNow`. */
+  /** Sets the alarm for the next due delivery. An empty outbox needs none, because each new delivery calls `deliverNow`. */
   function setAlarm(): void {
     cancelDelivery();
     const dueAt = stopped ? null : core.store.nextDueAt();
@@ -118,7 +118,7 @@ function createDeliveries(core: Core, courier: Courier): NotificationLoop {
 
   return {
     start() {
-      // Wait, because links need the address of the server, which does not listen yet.
+      // Wait until the server listens, because links in notifications need its address.
       cancelDelivery = core.clock.after(minLookMs, deliver);
     },
     deliverNow: deliver,

@@ -28,6 +28,7 @@ interface Watch {
   /** When the newest complete list was requested; null before the first. */
   listedAt: MonoMs | null;
   failure: { readonly since: WallMs; readonly detail: string } | null;
+  /** For each unknown launch of this fleet: the number of lists in a row that contained it. */
   readonly orphans: Map<LaunchId, number>;
 }
 

@@ -17,9 +17,9 @@ const agrees = (wall: WallMs, expected: WallMs, passedMs: number): boolean =>
   Math.abs(wall - expected) <= toleranceMs + passedMs * driftShare;
 
 /**
- * Returns the trusted time at a start. If the machine was not rebooted since the mark, the time since boot measures the
- * elapsed time. After a reboot, the elapsed time is at least the time since that boot. Then the wall clock is trusted if it
- * shows at least this elapsed time, and at most 30 days more.
+ * Returns the trusted time at a start. `mark`: the time and clocks that the previous run stored. If the machine was not
+ * rebooted since then, the time since boot measures the elapsed time. After a reboot, the elapsed time is at least the time
+ * since that boot. Then the wall clock is trusted if it shows at least this elapsed time, and at most 30 days more.
  */
 function resumeTime(mark: ClockMark | null, now: ClockReading): WallMs {
   if (mark === null) return now.wall;
@@ -34,8 +34,8 @@ function resumeTime(mark: ClockMark | null, now: ClockReading): WallMs {
 }
 
 /**
- * Creates the trusted time. Each query calls `read`. `mark`: the mark that the previous run stored. With null, the current
- * wall clock is trusted.
+ * Creates the trusted time. Each query calls `read`. `mark`: the time and clocks that the previous run stored. With null, the
+ * current wall clock is trusted.
  */
 export function createTrustedTime(read: () => ClockReading, mark: ClockMark | null): TrustedTime {
   const start = read();
@@ -90,7 +90,7 @@ export function createSteadyClock(clock: Clock, times: SteadyTimes): SteadyClock
   let longPause = false;
   let cancelTick: (() => void) | null = null;
 
-  const notice = (): void => {
+  const detectPause = (): void => {
     const now = clock.mono();
     const gapMs = now - tickedAt - times.tickMs;
     // The monotonic clock may stop during sleep. Then only the wall clock shows the sleep.
@@ -106,12 +106,12 @@ export function createSteadyClock(clock: Clock, times: SteadyTimes): SteadyClock
     }
   };
   const steady = (): MonoMs => {
-    notice();
+    detectPause();
     lastReturned = clock.mono() - pausedMs;
     return lastReturned;
   };
   const tick = (): void => {
-    notice();
+    detectPause();
     tickedAt = clock.mono();
     wallTickedAt = clock.wall();
     cancelTick = clock.after(times.tickMs, tick);
@@ -136,11 +136,11 @@ export function createSteadyClock(clock: Clock, times: SteadyTimes): SteadyClock
     start: tick,
     stop: () => cancelTick?.(),
     noteLongPause() {
-      notice();
+      detectPause();
       longPause = true;
     },
     takeLongPause() {
-      notice();
+      detectPause();
       const hadLongPause = longPause;
       longPause = false;
       return hadLongPause;

@@ -45,7 +45,7 @@ interface Entry {
   offer: OpenOffer | null;
   /** Since when heartbeats have not named the worker's job; null if the last heartbeat named it. */
   absentSince: MonoMs | null;
-  /** True if `contactAt` is a contact with the worker. False if it is the start of a grace period. */
+  /** Whether the worker has been in contact with this process. `unmeet` resets this. */
   met: boolean;
   duplicate: DuplicateInstance | null;
   /** Keys of the known GPU troubles that the last report did not name. A trouble ends if the next report omits it, too. */
@@ -71,7 +71,7 @@ export interface ConnectionRegistry {
   heard(worker: WorkerId, now: MonoMs): void;
   /** Restarts the worker's grace period, as if the worker had made contact now. */
   grant(worker: WorkerId, now: MonoMs): void;
-  /** Returns the time of the worker's last contact with this process; null if there was none. */
+  /** Returns when the worker's current silence started; null without contact since this process started, or since `unmeet`. */
   metAt(worker: WorkerId): MonoMs | null;
   /** Registers a stream. If an older one is open, ends it. */
   open(worker: WorkerId, stream: WorkerStream, now: MonoMs): void;

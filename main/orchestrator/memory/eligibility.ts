@@ -102,7 +102,7 @@ export function liveJobOfNode(read: Pick<Read, 'job'>, node: AttemptNode): LiveJ
   return job !== null && isLive(job) && job.attempt.id === node.attemptId ? job : null;
 }
 
-/** Whether the worker trains a job, or is the node of an ended attempt and may still run its trainer. */
+/** Whether the worker trains a job, or may still run the trainer of an ended attempt on several workers. */
 export const workerIsHeld = (read: Pick<Read, 'liveJobOf' | 'heldNodeOf'>, worker: WorkerId): boolean =>
   jobIdAt(read, worker) !== null;
 

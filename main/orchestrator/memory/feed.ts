@@ -29,6 +29,7 @@ export interface Feed {
   subscribe(after: number | null, reader: FeedReader): () => void;
 }
 
+/** Number of past events that one query reads. */
 const pageSize = 1_000;
 
 export function createFeed(read: Pick<Read, 'eventsAfter' | 'eventRange'>, log: Log): Feed {

@@ -19,7 +19,7 @@ import type { PendingCandidate } from '../ports/jobs.ts';
 
 /**
  * The job queue: pending jobs and idle workers. It is updated incrementally, so that dispatch examines only changes. The
- * `note` methods only mark a job or worker as changed. `next`, `takerFor` and `waiting` then evaluate the changes.
+ * `note` methods only record that a job or worker has changed. `next`, `takerFor` and `waiting` then evaluate the changes.
  */
 export interface JobQueue {
   /** Adds a pending job at the orchestrator's start. */
@@ -35,8 +35,8 @@ export interface JobQueue {
   /** Returns the worker that would get this job if it were queued now; null for none. Exact only after `next` returned null. */
   takerFor(context: EligibilityContext, read: Read, job: PendingJob): WorkerId | null;
   /**
-   * Returns jobs that only wait for a worker, in dispatch order, at most `limit` of each shape. Empty while the queue is
-   * paused or at its limit.
+   * Returns jobs that only wait for a worker, in dispatch order. A shape is a group of jobs with the same team and
+   * requirements: at most `limit` jobs of each shape are returned. Empty while the queue is paused or at its limit.
    */
   waiting(context: EligibilityContext, read: Read, limit: number): readonly QueuedJob[];
 }

@@ -3,19 +3,20 @@ import type { Notification } from '../ports/notifications.ts';
 import type { Ids, TrustedTime, Tx } from '../ports/index.ts';
 import { channelsFor } from '../rules/notification-rules.ts';
 
-/** Maximum number of pending deliveries of a channel. Further deliveries fail, because its receiver is probably gone. */
+/** Maximum number of pending deliveries of a channel. Further deliveries fail, because the receiver is probably gone. */
 const maxPending = 1_000;
 
 interface OutboxDeps {
   readonly ids: Pick<Ids, 'delivery'>;
   readonly time: Pick<TrustedTime, 'now'>;
-  /** Wakes the delivery loop, so that it does not wait for its next turn. */
+  /** Wakes the notification loop, so that it delivers immediately. */
   readonly deliverSoon: () => void;
 }
 
 /**
- * Stores a delivery for each channel whose rules match. Uses the transaction of the change that caused the notification, so
- * that a crash loses both or neither (ADR 37). `occasion`: identifies the cause. Each channel gets one delivery per occasion.
+ * Stores a delivery for each channel whose rules match. Call it in the transaction of the change that caused the notification:
+ * then a crash cannot lose only the notification (ADR 37). `occasion`: identifies the cause. Each channel gets one delivery
+ * per occasion.
  */
 export function notify(deps: OutboxDeps, tx: Tx, notification: Notification | null, occasion: string): void {
   if (notification === null) return;

@@ -6,11 +6,11 @@ import type { WallMs } from '../model.ts';
 /** An order to an engine, to launch one worker. */
 export interface LaunchOrder {
   readonly launchId: LaunchId;
-  /** Number of machines. Several machines are one allocation. */
+  /** Number of machines. Several machines belong to one allocation of the engine. */
   readonly nodes: number;
   /** GPUs of each machine; 0 for a machine without GPUs. */
   readonly gpus: number;
-  /** Seconds from the start of the launch after which the engine ends it. */
+  /** Number of seconds after its start at which the engine ends the launch. */
   readonly wallTimeS: number;
   /** The engine signals the worker this many seconds before the end of the wall time. */
   readonly noticeS: number;

@@ -150,7 +150,7 @@ export interface JobReads {
   jobTimes(since: WallMs): JobTimes;
   /** Returns the total GPU time of all jobs from `since` until `now`, in milliseconds. Deleted jobs are not included. */
   gpuMs(since: WallMs, now: WallMs): number;
-  /** Returns the newest completed jobs with this likeness, up to a limit. `user`: only jobs of this user; null for all. */
+  /** Returns some of the newest completed jobs with this `JobSpec.likeness`. `user`: only jobs of this user; null for all. */
   alikeJobs(likeness: string, user: string | null): readonly AlikeJob[];
   /** Returns jobs that ended before this time, the earliest first. Excludes jobs that pending jobs wait for. */
   endedJobs(before: WallMs, limit: number): readonly JobId[];

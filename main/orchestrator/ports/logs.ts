@@ -50,11 +50,11 @@ export interface LogSearch {
   readonly isOver: () => boolean;
 }
 
-/** Marks logs whose job no longer exists, with the time when this was first noticed. The marks survive restarts. */
+/** Records when the server first noticed that the job of a log no longer exists. The records survive restarts. */
 export interface OrphanMarks {
-  /** Returns null if the job has no mark, or its mark cannot be read. */
+  /** Returns null if the job has no record, or its record cannot be read. */
   at(job: JobId): Promise<WallMs | null>;
-  /** Sets the mark of a job. The job must have a log. */
+  /** Stores the record of a job. The job must have a log. */
   set(job: JobId, at: WallMs): Promise<void>;
   clear(job: JobId): Promise<void>;
 }

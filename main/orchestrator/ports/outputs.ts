@@ -117,7 +117,7 @@ export interface ArtifactReads {
    */
   samples(jobs: readonly JobId[], before: number | null, limit: number): readonly Artifact[];
   /**
-   * Returns the files of kind `checkpoint`, unordered. Images in a checkpoint folder are samples. They are not included, and
+   * Returns the files of kind `checkpoint`, unordered. Images in a checkpoint folder are samples: they are not returned, and
    * stay when the checkpoint is removed.
    */
   checkpointFiles(job: JobId): readonly Artifact[];

@@ -12,7 +12,7 @@ import type { WallMs, ApiToken, Session, JoinToken, Worker } from '../model.ts';
 import type { AuditFact, EventFact, StoredEvent } from '../events.ts';
 import type { SessionId, TokenId, WorkerId } from '../../../protocol/ids.ts';
 
-/** The generations of upload tokens that are valid for a worker. Each rotation of the worker token starts a new one. */
+/** The generations of upload tokens that are valid for a worker. Each rotation of the worker token starts a new generation. */
 export interface UploadGenerations {
   readonly current: number;
   /** The previous generation, which is valid as long as the old worker token; null when there is none. */
@@ -42,7 +42,7 @@ interface WorkerWrites {
   updateWorker(worker: Worker): void;
   /**
    * Replaces the worker token. With `keepOld`, the current token also stays valid until `dropOldToken`. If an even older token
-   * is still valid, the agent uses that one. Then the older token stays valid instead of the current one.
+   * is still valid, the agent uses that older token. In this case, the older token stays valid instead of the current one.
    */
   setTokenHash(worker: WorkerId, hash: string, keepOld: boolean): void;
   /** Removes the old token, and the old generation of upload tokens. Returns false when there was none. */

@@ -8,7 +8,7 @@ export interface Template {
   readonly description: string | null;
   /** Null for a config without a name. */
   readonly configName: string | null;
-  /** Null for a fleet test. */
+  /** Null for a fleet test, which runs no trainer. */
   readonly trainer: string | null;
   readonly parameters: readonly TemplateParameter[];
   readonly revision: number;

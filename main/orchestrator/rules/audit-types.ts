@@ -46,7 +46,7 @@ export function typeFilter(asked: string | null): Pick<AuditFilter, 'type' | 'ty
   const types: readonly AuditType[] | undefined = Object.entries(documentedTypes).find(
     ([name]) => name === asked,
   )?.[1];
-  // A type that is recorded under this name needs no alias.
+  // If rows already have the requested type, no alias is needed.
   if (types === undefined || auditTypes.some(type => type === asked)) return { type: asked };
   return asked === 'job.rejected' ? { type: null, types, cause: 'rejected' } : { type: null, types };
 }

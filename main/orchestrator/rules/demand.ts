@@ -22,7 +22,7 @@ export interface Allowance {
 
 export interface DemandOrder {
   readonly poolId: PoolId;
-  /** Null for a warm launch. */
+  /** Null for a warm launch, which the pool keeps ready without a job. */
   readonly jobId: JobId | null;
   readonly nodes: number;
   readonly gpus: number;
@@ -92,7 +92,7 @@ function claim(pools: readonly PlannedPool[], { kind }: DemandJob): Launch | nul
 function canGive({ facts, load, refused }: PlannedPool, job: DemandJob, now: WallMs): boolean {
   if (refused.has(job.kind)) return false;
   const blockers = blockersFor(facts, job, load, now);
-  // Remember the refusal, except for spill_over: another job of this kind may have waited long enough.
+  // Remember the refusal, except for `spill_over`, the minimum wait: another job of this kind may have waited long enough.
   if (blockers.some(({ code }) => code !== 'spill_over')) refused.add(job.kind);
   return blockers.length === 0;
 }
@@ -135,7 +135,7 @@ function surplusOf({ facts, unclaimed }: PlannedPool): readonly LaunchId[] {
 }
 
 /**
- * Decides which launches to order and which to end. `jobs`: in the order of the queue. `all`: the preferred pool first.
+ * Decides which launches to order and which to end. `jobs`: in the order of the queue. `all`: the pools, the preferred one first.
  * The job of an order is only the reason for it: the worker of the launch takes the first job that fits.
  */
 export function planDemand(

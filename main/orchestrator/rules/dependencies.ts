@@ -10,7 +10,7 @@ export const rootOf = ({ id, retryRoot }: Pick<Job, 'id' | 'retryRoot'>): JobId 
 export const unmetOf = (dependencies: Dependencies | null): number =>
   dependencies === null ? 0 : dependencies.parents.filter(({ isDone }) => !isDone).length;
 
-/** Whether a pending job waits only for a worker and its turn. */
+/** Whether a pending job is in the queue: it waits for no approval and for no parent. */
 export const isQueued = (job: {
   readonly approval: Approval | null;
   readonly dependencies: Dependencies | null;
@@ -62,7 +62,7 @@ export interface InputTrouble {
   readonly kind: 'uploading' | 'missing';
   /** The end of a sentence about the parent: "which ...". */
   readonly text: string;
-  /** The input for which the parent has no file; absent if it has none at all. */
+  /** The input for which the parent has no file; absent if no file of the parent can be read. */
   readonly input?: { readonly name: string; readonly file: string };
 }
 
@@ -128,7 +128,7 @@ function toRemaining(ms: number): string {
   return hours < 48 ? `about ${hours} h` : `about ${Math.round(hours / 24)} days`;
 }
 
-/** Describes the wait for programs: the number of parents, and details of the most urgent parent. */
+/** Returns the wait in machine-readable form: the number of parents, and details of the most urgent parent. */
 export function waitForParents(parents: readonly AwaitedParent[]): JobWait {
   const [first] = byUrgency(parents);
   const params =

@@ -10,7 +10,7 @@ export interface EarlierRun {
   readonly outputBytes: number;
 }
 
-/** Summarizes earlier runs for a job with this number of steps: median run time, peak memory and output. Null without runs. */
+/** Summarizes earlier runs for a job with this number of steps: median run time, highest memory and output. Null without runs. */
 export function figuresOf(runs: readonly EarlierRun[], steps: number | null): EarlierRuns | null {
   if (runs.length === 0) return null;
   const peakMb = highest(runs.flatMap(({ peakMemoryMb }) => peakMemoryMb ?? []));

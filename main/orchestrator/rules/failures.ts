@@ -85,8 +85,9 @@ export interface QuarantinePlan {
   readonly verdict: 'unchanged' | 'clear' | 'quarantine';
 }
 
-/** Number of strikes by different jobs in a row that quarantines a worker. Also the limit of unacknowledged offers in a row. */
+/** A worker is quarantined after strikes of this many different jobs in a row, or after this many missed offers in a row. */
 const maxStrikes = 3;
+/** If a signal ends the trainer within this time in ms, the job counts as a strike. */
 const tooSoonMs = 60_000;
 
 /** Causes that say nothing about whether trainings can start on the worker. */
@@ -100,8 +101,8 @@ const unrelatedCauses: ReadonlySet<FailureCause> = new Set([
 /**
  * Quarantines a worker after strikes of three different jobs in a row (docs/internals/semantics.md, section 1). A strike is
  * a job that could not start, or that a signal ended within a minute. A trainer that exits with an error code is no strike.
- * Any end that is no strike clears the worker, unless its cause is in `unrelatedCauses` or nothing has run. A single strike
- * quarantines a worker on trial again.
+ * Any end that is no strike clears the worker, unless its cause is in `unrelatedCauses` or nothing has run. A worker on trial
+ * is quarantined again after a single strike.
  */
 export function planQuarantine(
   strikes: readonly JobId[],
@@ -142,8 +143,8 @@ function maxMissedOffers(onTrial: boolean, namesJob: boolean): number {
 }
 
 /**
- * Maximum number of preemptions before the trainer started that cost no retry. Without this limit, a worker could repeat
- * them forever. A new checkpoint resets the count.
+ * Maximum number of preemptions that cost no retry because the trainer had not started. Without this limit, a worker could
+ * cause such preemptions forever. A new checkpoint resets the count.
  */
 const maxUnstarted = 3;
 

@@ -2,7 +2,7 @@ import { type InputFile, maxInputFiles } from '../../../protocol/job-inputs.ts';
 import type { Artifact } from '../ports/index.ts';
 import type { Checkpoint, JudgedCheckpoint } from './checkpoint-rules.ts';
 
-/** The files of the job that provides an input. They are functions so that only the needed files are read. */
+/** The files of the job that provides an input. The fields are functions, so that only the needed files are read. */
 export interface JobFiles {
   /** Newest first. */
   readonly checkpoints: () => readonly JudgedCheckpoint[];

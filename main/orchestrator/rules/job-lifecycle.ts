@@ -40,7 +40,7 @@ export type { Advance, ReportedEnd } from './job-moves.ts';
  *
  *   any live state -- stop --> cancelling --> cancelled          (a user cancelled the job)
  *                                         --> failed, pending    (timeout, draining worker, or a failed node)
- *                                         --> completed          (it completed first)
+ *                                         --> completed          (the trainer completed first)
  */
 
 /** The events in the life of a job. All except `offer`, `inputs_lost`, `stop` and `reject` concern its newest attempt. */
@@ -140,7 +140,7 @@ const complete: Rule<LiveJob, EventOf<'complete'>> = (job, { end }, now) =>
 
 const requestStop: Rule<AssignedJob, EventOf<'stop'>> = (job, order, now) => stopFor(job, order, now);
 
-/** Ends an attempt after a stop order; the order's reason decides the result. `isUnconfirmed`: its worker confirmed no stop. */
+/** Ends an attempt after a stop order; the order's reason decides the result. `isUnconfirmed`: the worker did not confirm it. */
 function stopped(job: StoppingJob, now: WallMs, isUnconfirmed: boolean): Advance {
   const doubt = `not confirmed: the trainer may still run on worker ${job.attempt.workerId}`;
   const outcome = isUnconfirmed ? 'given_up' : 'requeued';

@@ -104,7 +104,7 @@ export function finish(
   return { kind: 'moved', job: ended, event: `job.${status}` };
 }
 
-/** Puts the job back in the queue. `retry`: the retry that this costs the job; null if it costs none. */
+/** Puts the job back in the queue. `retry`: the retry that the job uses; null if it uses none. */
 export function requeue(
   job: LiveJob,
   now: WallMs,

@@ -151,7 +151,7 @@ function missed(launch: Launch, { listedAt }: EventOf<'miss'>, now: WallMs, outc
   return missing < maxMissing ? { ...launch, missing } : end({ ...launch, missing }, outcome, now);
 }
 
-/** Whether the launch may have reached the engine after it made the list. */
+/** Whether the launch may have reached the engine after the engine made the list. */
 const mayStillArrive = ({ acceptedAt, submittedAt }: Launch, listedAt: WallMs): boolean =>
   listedAt < (acceptedAt ?? (submittedAt ?? 0) + unclearMs);
 

@@ -70,8 +70,8 @@ const sorted = (labels: Labels): readonly (readonly [string, string])[] =>
   Object.entries(labels).toSorted(([a], [b]) => (a < b ? -1 : 1));
 
 /**
- * The share of a card's nominal memory that its driver and error correction can use. For example, an L4 with 24 GB reports
- * 22.5 GiB, and a T4 with 16 GB reports 15 GiB.
+ * Maximum share of a card's nominal memory that its driver and error correction reserve. For example, an L4 with 24 GB
+ * reports 22.5 GiB, and a T4 with 16 GB reports 15 GiB.
  */
 const maxReservedShare = 0.07;
 

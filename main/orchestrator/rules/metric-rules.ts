@@ -60,8 +60,8 @@ export function samplesByKey(
 }
 
 /**
- * Converts a progress report to a point, because agents of protocol 1 send no points. They repeat their progress in every
- * heartbeat. Returns null for a repeat of the last step, and for a report without values.
+ * Converts a progress report to a point, because agents of protocol 1 send no points. These agents repeat their progress in
+ * every heartbeat. Returns null for a repeat of the last step, and for a report without values.
  */
 export function pointOf(
   progress: Progress,
@@ -80,16 +80,16 @@ export function pointOf(
   return { n: next, elapsed_ms: Math.max(0, elapsedMs), step, epoch, values: Object.fromEntries(values) };
 }
 
-// Curves take bounded space: when a curve has too many buckets, neighbours are merged.
+// A curve consists of buckets (merged points). When a curve has too many buckets, neighbours are merged to limit its size.
 
 export interface Sample {
   readonly step: number | null;
   readonly ms: number;
-  /** Null for a gap. */
+  /** Null for a value that is not a finite number. */
   readonly value: number | null;
 }
 
-/** Maximum number of buckets of one curve. Merging then halves their number. */
+/** Maximum number of buckets of one curve. If a curve has more, merging halves their number. */
 export const maxBuckets = 2_048;
 /**
  * Number of buckets that a full curve can add before it is merged. Merging takes time, and many curves of a training are

@@ -106,7 +106,7 @@ export function trackSteps(
   );
 }
 
-/** Returns the notification about a job without a new step for `minutes`; null if it had one, or is not tracked. */
+/** Returns the notification about a job without a new step for `minutes`; null if the job had one, or is not tracked. */
 export function stallNotification(
   job: LiveJob,
   lastStep: StepSeen | undefined,
@@ -141,7 +141,7 @@ export function diskNotification(free: number, reserve: number): Notification | 
   };
 }
 
-/** Returns the notification about a pool that has used its daily budget; null if some is left or there is no budget. */
+/** Returns the notification about a pool that has used its daily budget; null if some of it is left or there is none. */
 export function budgetNotification(
   name: string,
   usedHours: number,

@@ -33,7 +33,7 @@ export interface Now {
 }
 
 /**
- * Returns why an attempt may not upload; null when it may. Only the newest attempt may upload: while it holds the job, and
+ * Returns why an attempt may not upload; null when it may. Only the newest attempt may upload: while it is live, and
  * for a limited time after it completed the job. `upload_token_over` can be temporary, because an attempt that was given
  * up can still complete. `uploads_closed` is final.
  */

@@ -3,7 +3,7 @@ import type { Offering, WallMs } from '../model.ts';
 import type { Launch, Pool } from '../pool-model.ts';
 import type { Matcher, Mismatch } from './matching.ts';
 
-/** The requirements of a job for a launch. Jobs with equal requirements share one object. */
+/** The requirements that a job has for a launch. Jobs with equal requirements share one object. */
 export interface DemandKind {
   readonly nodes: number;
   /** GPUs of each machine. */
@@ -30,7 +30,7 @@ export interface PoolFacts {
   readonly idle: number;
   readonly gpuHoursToday: number;
   readonly isWithinHours: boolean;
-  /** Whether the last request for the list of the pool's engine failed, or there was none yet. */
+  /** Whether the last list request to the pool's engine failed, or none was sent yet. */
   readonly isUnreachable: boolean;
 }
 
@@ -47,6 +47,7 @@ export type PoolBlocker =
   | { readonly code: 'unreachable' | 'hours' }
   | { readonly code: 'budget'; readonly used: number; readonly max: number }
   | { readonly code: 'backoff'; readonly until: WallMs }
+  /** The job has not waited long enough for the pool (`after_s`). `afterMs`: the rest of the wait. */
   | { readonly code: 'spill_over'; readonly afterMs: number };
 
 /** Returns the properties that a worker of the pool is expected to have, before the worker registers. */

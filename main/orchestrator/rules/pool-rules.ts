@@ -13,9 +13,9 @@ const defaultNoticeS = 120;
 export const noticeMsOf = ({ settings }: Pool): number => (settings.notice_s ?? defaultNoticeS) * 1_000;
 
 /**
- * Returns the pool's backoff after a temporary refusal. The pause doubles with each refusal, up to 30 minutes. `share`: a
- * random number from 0 to 1 that sets the pause between half and all of that time. Refusals during a pause concern
- * orders that were sent before it, so they do not extend it.
+ * Returns the pool's backoff after a temporary refusal. Its maximum doubles with each refusal, up to 30 minutes. `share`: a
+ * number from 0 to 1 that sets the backoff between half and all of that maximum. Refusals during a backoff concern orders
+ * that were sent before the backoff, so they do not extend it.
  */
 export function backoffAfter({ backoff }: Pool, now: WallMs, share: number): Pool['backoff'] {
   if (backoff !== null && backoff.until > now) return backoff;
@@ -45,7 +45,7 @@ export function countNeverJoined(pool: Pool, launch: Launch, now: WallMs): Pool 
   return { ...pool, neverJoined, pause: { reason, by: 'system', since: now } };
 }
 
-/** Remembers a kind of machine that the engine refused permanently. */
+/** Returns the pool with the kind of machine that the engine refused permanently, so that it is not ordered again. */
 export function markImpossible(pool: Pool, { nodes, gpus }: Launch, message: string, now: WallMs): Pool {
   const others = pool.impossible.filter(each => each.nodes !== nodes || each.gpus !== gpus);
   return { ...pool, impossible: [...others, { nodes, gpus, message, since: now }] };

@@ -1,8 +1,8 @@
 import type { Rank } from '../model.ts';
 
 /**
- * The turns of the jobs on both sides of a gap in the queue, the nearest first. The last job of each side keeps its turn.
- * The others may get new turns if the gap is too small for one more job.
+ * The turns (sort numbers) of the jobs before (`below`) and after (`above`) a gap in the queue, the nearest first. The last
+ * job of each side keeps its turn. The other jobs may get new turns if the gap is too small for one more job.
  */
 export interface Gap {
   readonly below: readonly number[];
@@ -16,7 +16,7 @@ export interface Spread {
   readonly above: readonly number[];
 }
 
-/** Minimum distance of two turns. Turns that are closer could become equal by rounding. */
+/** Minimum distance between two turns. Turns that are closer could become equal by rounding. */
 const minStep = 2 ** -20;
 
 /**

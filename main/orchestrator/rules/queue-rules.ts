@@ -89,8 +89,9 @@ export function blockersOfTeam(
     : [];
 }
 
-/** Waiting time in ms after which a job gets its next boost, by one named priority (docs/internals/semantics.md, section 7). */
+/** Waiting time in ms after which a job gets its next boost (docs/internals/semantics.md, section 7). */
 const boostAfterMs = 3_600_000;
+/** A boost raises the level of a job by this number: by one named priority. */
 const boostBy = 10;
 /** The highest level that waiting alone can reach. */
 const maxBoosted = priorities.critical;

@@ -10,7 +10,7 @@ import { gridOf, sweepName, withValues } from './sweeps.ts';
 /** Maximum total length of a sweep's configs in characters, because one transaction stores a copy for each job. */
 const maxSweepText = 32_000_000;
 
-/** A job of a sweep. `values`: the values that distinguish it from the other jobs of the sweep. */
+/** A job of a sweep, which has one job for each combination of values. `values`: the combination of this job. */
 export interface SweepPoint {
   readonly request: SubmitRequest;
   readonly bundle: Bundle;

@@ -12,7 +12,7 @@ const maxText = 256_000;
 
 /**
  * Returns the submission to store for a new template, without the values of parameters that ask for a secret. Refuses a
- * submission that still contains a secret, that is too large, or that has no place for a parameter.
+ * submission that still contains a secret, that is too large, or that lacks a value that a parameter replaces.
  */
 export function checkTemplate(
   givenSubmission: SubmitRequest,
@@ -40,7 +40,7 @@ export function checkTemplate(
     : refuse('config_invalid', `The submission has no value "${missing.key}" to ask for`);
 }
 
-/** Returns any allowed value, to find out whether the submission has a place for the parameter. */
+/** Returns any allowed value, to find out whether the submission has a value that the parameter replaces. */
 const sampleOf = ({ type, default: value, choices: [choice], min, max }: TemplateParameter) =>
   value ?? choice ?? (type === 'boolean' ? true : type === 'text' ? 'x' : (min ?? max ?? 1));
 

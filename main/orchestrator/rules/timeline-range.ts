@@ -4,7 +4,7 @@ import type { WallMs } from '../model.ts';
 
 const dayMs = 86_400_000;
 
-/** A null bound has the default value. */
+/** If `from` or `to` is null, the default applies. */
 interface RequestedRange {
   readonly from: WallMs | null;
   readonly to: WallMs | null;

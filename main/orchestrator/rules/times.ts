@@ -32,7 +32,7 @@ export interface Times extends RecoveryTimes, SteadyTimes {
   /** Cooldowns of SimpleTuner's agent, which drops a job that arrives too early after its final report, or after a stop. */
   readonly settleAfterReportMs: number;
   readonly settleAfterStopMs: number;
-  /** Interval of the regular cleanup. */
+  /** Maximum time between two checks of the health loop. */
   readonly sweepMs: number;
   /** Minimum time between two heartbeats without the worker's job that show that the worker has lost the job. */
   readonly absentMs: number;

@@ -6,7 +6,7 @@ import type { ProgramUpdate, WallMs, Worker } from '../model.ts';
 /** The worker programs that this server distributes. */
 export interface OfferedPrograms {
   readonly version: string;
-  /** Null until the server has read the programs. The first order of an update reads them. */
+  /** Null until the server has read the programs for the first time. */
   readonly programs: readonly { readonly name: UpdateOrder['program']; readonly sha256: string }[] | null;
 }
 

@@ -42,7 +42,7 @@ export function judge(needs: Requirements, candidates: readonly Candidate[]): re
 
 /**
  * Whether too few workers meet the requirements, even when all are idle. Workers that never registered do not count. A
- * worker that has exactly `nodes` machines is enough.
+ * single worker with exactly `nodes` machines is enough.
  */
 export function isUnsatisfiable(judged: readonly Judged[], nodes: number): boolean {
   const takers = judged.filter(({ candidate, mismatches }) => candidate.isKnown && mismatches.length === 0);
@@ -80,10 +80,10 @@ export function offlineTakers(judged: readonly Judged[]): readonly Candidate[] {
 
 /** Whether every registered worker that meets the job's target (local or remote) has too few GPUs. */
 function areGpusMissing(judged: readonly Judged[]): boolean {
-  const inPlace = judged.filter(
+  const onTarget = judged.filter(
     ({ candidate, mismatches }) => candidate.isKnown && !mismatches.some(({ code }) => code === 'target'),
   );
-  return inPlace.length > 0 && inPlace.every(({ mismatches }) => mismatches.some(isGpuCount));
+  return onTarget.length > 0 && onTarget.every(({ mismatches }) => mismatches.some(isGpuCount));
 }
 
 const isGpuCount = ({ code }: Mismatch): boolean => code === 'gpu_count';
@@ -163,7 +163,7 @@ function describeMismatches(mismatches: readonly Mismatch[]): readonly string[] 
   });
 }
 
-/** Converts a blocker to its form for programs. `isoAt` formats a monotonic time. */
+/** Converts a blocker to its machine-readable form. `isoAt` formats a monotonic time. */
 export function waitOf(blocker: FixedBlocker, isoAt: (at: number) => string): JobWait {
   const { code } = blocker;
   return { code, params: paramsOf(blocker, isoAt), workers: [] };
@@ -187,7 +187,7 @@ function paramsOf(blocker: FixedBlocker, isoAt: (at: number) => string): JobWait
 /** Returns a wait without parameters. */
 export const plainWait = (code: string): JobWait => ({ code, params: {}, workers: [] });
 
-/** Returns why no worker takes a job, for programs. Counts each worker that meets the requirements by its first reason. */
+/** Returns why no worker takes a job, in machine-readable form. Counts each matching worker by its first reason. */
 export function waitForWorkers(judged: readonly Judged[]): JobWait {
   if (judged.length === 0) return plainWait('no_workers');
   const takers = judged.flatMap(({ mismatches, candidate }) => (mismatches.length === 0 ? [candidate] : []));

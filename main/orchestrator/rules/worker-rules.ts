@@ -130,7 +130,7 @@ export interface TroublePlan {
   readonly changes: boolean;
 }
 
-/** A GPU has at most one trouble of each kind. If a different process now holds the GPU, only the description changes. */
+/** A GPU has at most one trouble of each kind. If a different process now uses the GPU, only the description changes. */
 const keyOf = ({ gpu, kind }: GpuTrouble): string => `${gpu} ${kind}`;
 
 const byGpu = (a: GpuTrouble, b: GpuTrouble): number => a.gpu - b.gpu || (a.kind < b.kind ? -1 : 1);

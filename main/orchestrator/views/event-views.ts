@@ -33,7 +33,7 @@ export function queueView(core: Core, read: Read): QueueView {
   };
 }
 
-/** Job events that do not change the worker's view. They omit that view, because `job.progress` is frequent. */
+/** Job events that do not change the view of the worker, so the view is not sent with them. `job.progress` is frequent. */
 const keepsWorkerView: ReadonlySet<JobEventType> = new Set([
   'job.progress',
   'job.late_result',
@@ -92,8 +92,8 @@ function eventView(core: Core, event: StoredEvent): UiEvent {
 }
 
 /**
- * Returns a function that creates the view of an event. All current readers share the view. If an event is read from the log
- * again, it is a new object, and gets a new view with the current state.
+ * Returns a function that creates the view of an event. All current readers share the view. If an event is read from the
+ * store again, it is a new object, and gets a new view with the current state.
  */
 export function createEventViewer(core: Core): (event: StoredEvent) => UiEvent {
   const views = new WeakMap<StoredEvent, UiEvent>();

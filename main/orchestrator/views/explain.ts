@@ -27,7 +27,7 @@ const maxAhead = 300;
 
 /** Explains why jobs wait, from the facts at the explainer's creation. The methods share the results of costly evaluations. */
 export interface Explainer {
-  /** Returns the most important reason in one line, and in a form for programs. */
+  /** Returns the most important reason in one line, and in machine-readable form. */
   why(job: PendingJob): { readonly reason: string; readonly wait: JobWait };
   /** Returns the full explanation. Also works for a job that is not stored. */
   explain(job: Job): Explanation;
@@ -162,7 +162,7 @@ const workerLine = (judged: Judged, job: PendingJob): Explanation['workers'][num
   reasons: reasonsOf(judged, job.attempt?.workerId ?? null),
 });
 
-/** A reason, with its form for programs. */
+/** A reason, with its machine-readable form. */
 interface ReasonWithWait extends Omit<WaitReason, 'params'> {
   readonly wait: JobWait;
 }

@@ -12,7 +12,7 @@ import { nameOfJob, shownStatus } from './shown-status.ts';
 /** Maximum length of a chain of dependent jobs for which a start is predicted. */
 const maxChain = 8;
 
-/** Returns why a job waits for other jobs, as a sentence and in a form for programs. */
+/** Returns why a job waits for other jobs, as a sentence and in machine-readable form. */
 export function parentsReason(
   core: Core,
   read: Read,

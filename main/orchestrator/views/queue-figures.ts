@@ -12,7 +12,7 @@ import { groupWaiting } from './wait-groups.ts';
 const dayMs = 86_400_000;
 /** Maximum number of jobs to list for a user. */
 const maxShown = 500;
-/** Maximum number of kinds of pending jobs to evaluate. */
+/** Maximum number of kinds of pending jobs to evaluate. Jobs of the same kind have the same requirements. */
 const maxKinds = 50;
 
 /** Figures of the queue as a whole. */

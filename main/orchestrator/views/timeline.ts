@@ -21,7 +21,7 @@ import { isoOrNull } from './worker-views.ts';
 
 type Timeline = Omit<ValueOf<typeof timelineApi.read>, 'as_of_seq'>;
 type TimelineRange = Omit<TimelineFilter, 'limit'>;
-/** A null `from` or `to` has the default value. */
+/** If `from` or `to` is null, the default applies. */
 type TimelineRequest = Omit<TimelineRange, 'from' | 'to'> & Parameters<typeof timelineRange>[0];
 
 /** Creates the timeline: which worker ran which job in a time range, and where pending jobs are predicted to start. */
@@ -139,7 +139,7 @@ interface Predicted {
 /** Time for which predictions of a large fleet are shared, in ms. */
 const sharedMs = 10_000;
 
-/** Predictions that evaluate more pairs of a job and a worker than this take several milliseconds, so they are shared. */
+/** Maximum number of evaluations (one per job and worker) for predictions that are not shared. More take several milliseconds. */
 const maxFreshEvaluations = 3_000;
 
 /**

@@ -64,7 +64,7 @@ export function createVerdicts(core: Core, read: Read, now: number) {
   const barredFor = (job: PendingJob): WorkerId | null =>
     barredWorker(toCandidate(job), core.deadlines.backoff.get(job.id) ?? 0, now);
 
-  /** Returns the evaluation for a job. A worker that lost this job does not fit. */
+  /** Returns the evaluation for a job. The worker that lost this job does not fit during the job's backoff. */
   const judgedFor = (job: PendingJob): readonly Judged[] => {
     const { judged } = verdictOf(job.spec.requirements);
     const barred = barredFor(job);
@@ -76,7 +76,7 @@ export function createVerdicts(core: Core, read: Read, now: number) {
   return { verdictOf, barredFor, judgedFor };
 }
 
-/** Returns a function that returns the blockers of a job. It reads the settings and the live jobs once. */
+/** Returns a function that returns the blockers of a job. All its calls share one read of the settings and the live jobs. */
 export function createJobBlockers(core: Core, read: Read): (job: PendingJob) => readonly JobBlocker[] {
   const settings = lazy(() => settingsOf(read));
   const live = lazy(() => read.liveJobs());

@@ -21,6 +21,7 @@ import { type ConfigTree, resolved } from './config-tree.ts';
 
 /** Maximum size of a config or dataloader, in characters. */
 export const maxConfigChars = 1_000_000;
+/** Maximum size of a character (UTF-16 unit) in UTF-8, in bytes. */
 const maxBytesPerChar = 3;
 
 /** A file in the configs folder. */

@@ -23,7 +23,10 @@ export const likenessMigrations: readonly string[] = [
 /** Adds an attempt's links to experiment trackers, as JSON; null for none. */
 export const linkMigrations: readonly string[] = ['ALTER TABLE attempts ADD COLUMN links TEXT;'];
 
-/** Adds job templates, and the template of each job. Submissions may be large, so lists of templates do not read that column. */
+/**
+ * Adds job templates, and the template of each job. Submissions may be large, so lists of templates do not read the column
+ * `submission`.
+ */
 export const templateMigrations: readonly string[] = [
   `
   CREATE TABLE templates (

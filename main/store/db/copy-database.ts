@@ -2,6 +2,7 @@ import type { Database } from 'better-sqlite3';
 import { sizeOf } from './file-check.ts';
 import { minThreadBytes, runInThread, type ThreadResult } from './sqlite-thread.ts';
 
+/** Pages to copy per turn of the event loop. */
 const pagesPerTurn = 100;
 
 /**

@@ -117,8 +117,8 @@ function open(file: string): number {
 }
 
 /**
- * A file that an orderly stop leaves beside the database. It tells the next start that the database is unchanged, so a full check
- * is unnecessary (docs/adr/0023).
+ * A file that an orderly stop leaves beside the database. The file tells the next start that the database is unchanged, so a full
+ * check is unnecessary (docs/adr/0023).
  */
 interface StopMark {
   /** Removes the mark. Returns whether the database is unchanged since the mark was written. */

@@ -28,8 +28,8 @@ export function lockFolder(folder: string, since: string): FolderLock {
   try {
     writeHolder(holderFile, { pid: process.pid, host: hostname(), since });
   } catch (cause) {
-    // lock.db alone is the lock. On a full disk, the server starts without its entry in lock.json. It can then serve reads, and
-    // recovers once there is space.
+    // lock.db alone is the lock. On a full disk, the server starts without its entry in lock.json. The server can then serve
+    // reads, and recovers once there is space.
     if (!isDiskFull(cause)) {
       db.close();
       throw openFailure(cause, holderFile);

@@ -169,7 +169,7 @@ interface CommitHooks {
   readonly scopes: Scopes;
 }
 
-/** Returns a function that runs a batch in one transaction. It returns null when the state on disk is unknown. */
+/** Returns a function that runs a batch in one transaction. The function returns null when the state on disk is unknown. */
 function createCommit(
   { db, disk, log, checkFile }: WriterDeps,
   { effects, rollbackHooks, scopes }: CommitHooks,

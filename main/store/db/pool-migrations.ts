@@ -26,7 +26,7 @@ export const poolMigrations: readonly string[] = [
   `,
 ];
 
-/** Adds the nodes of attempts that run on several workers. */
+/** Adds nodes: the workers of an attempt that trains on several workers. */
 export const nodeMigrations: readonly string[] = [
   `
   CREATE TABLE attempt_nodes (

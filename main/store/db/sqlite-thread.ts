@@ -5,7 +5,7 @@ import Database from 'better-sqlite3';
 /** Minimum size of a file that is worth a thread, in bytes. A thread takes longer to start than the work on a smaller file. */
 export const minThreadBytes = 64 * 1_048_576;
 
-/** Source code of the thread. It is a string, because a bundled server has no separate file for the thread. */
+/** Source code of the thread, as a string, because a bundled server has no separate file for the thread. */
 const programOf = (body: string): string => `
   const { parentPort, workerData } = require('node:worker_threads');
   const Database = require(workerData.module);

@@ -1,4 +1,4 @@
-/** Adds the energy per worker and day, and per attempt. Both have their own tables, because they change every few minutes. */
+/** Adds the energy per worker and day, and per attempt. Each has its own table, because the values change every few minutes. */
 export const usageMigrations: readonly string[] = [
   `
   CREATE TABLE worker_energy (

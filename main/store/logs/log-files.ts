@@ -17,8 +17,8 @@ import { createOpenLogCache } from './open-log-cache.ts';
 import type { LogBounds, OpenLog } from './log-writing.ts';
 
 /**
- * Stores the time at which a job's logs became orphans in a file beside the logs. File times are unsuitable, because the wall
- * clock may have been wrong when the log was written.
+ * Stores, in a file beside a job's logs, the time at which the logs became orphans, which means that the database lacks the job.
+ * File times are unsuitable, because the wall clock may have been wrong when the log was written.
  */
 function createOrphanMarks(folder: string): OrphanMarks {
   const fileOf = (job: JobId): string => join(folder, job, 'orphaned-at');
@@ -39,6 +39,7 @@ function createOrphanMarks(folder: string): OrphanMarks {
 
 /** Maximum bytes of a line to return; longer lines are cut. */
 const maxLineBytes = 16_384;
+/** Maximum size of a segment (`log-segments.ts`), in bytes. */
 const maxSegmentBytes = 16 * 1_048_576;
 /** Maximum number of pending requests per job; an agent sends its pieces one after the other. */
 const maxPending = 8;

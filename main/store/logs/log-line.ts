@@ -60,7 +60,7 @@ export function foldLine(line: Buffer, maxBytes: number): FoldedLine {
   return { text: textOf(line.subarray(start, isCut ? start + maxBytes : end), isCut), isCut };
 }
 
-/** Returns the end of the text without trailing carriage returns. Those do not erase text until more text follows. */
+/** Returns the end of the text without trailing carriage returns, which erase text only when more text follows. */
 function endOfShown(piece: Buffer): number {
   let end = piece.length;
   while (end > 0 && piece[end - 1] === carriageReturn) end -= 1;

@@ -18,7 +18,10 @@ export interface Snapshot {
   readonly segments: readonly Segment[];
 }
 
-/** A piece of text and its marks; the last mark is at its end. The buffer is valid only until the next block. */
+/**
+ * A piece of text and its marks (`log-segments.ts`); the last mark is at the end of the piece. The buffer is valid only until the
+ * next block.
+ */
 export interface Block {
   readonly text: Buffer;
   /** Position of the block in the whole text. */

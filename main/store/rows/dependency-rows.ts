@@ -4,9 +4,9 @@ import type { DependencyReads, Job, OpenLink, PendingJob } from '../../orchestra
 type Id = Job['id'];
 
 /**
- * Returns the SQL condition that a pending job still waits for the ended job whose row has the alias `j`. The condition is true
- * if the pending job names the ended job as its parent. It is also true if the ended job has completed, and the pending job
- * needs the success of any job in the same chain of retries.
+ * Returns an SQL condition that is true if a pending job still waits for the ended job whose row has the alias `j`. A pending job
+ * waits if it names the ended job as its parent. It also waits if it needs the success of any job in the same chain of retries,
+ * and the ended job has completed.
  */
 export const isAwaited = (j: string): string => `EXISTS (
   SELECT 1 FROM job_parents INDEXED BY job_parents_open

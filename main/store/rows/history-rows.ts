@@ -84,7 +84,10 @@ const minOffsetMs = 1_000;
 
 const columns = 'seq, at, type, actor_type, actor_id, address, target_type, target_id, details, hash';
 
-/** Appends sealed rows to the audit trail, and removes old rows. `time`: dates the rows; without it, callers do. */
+/**
+ * Appends sealed rows to the audit trail, and removes old rows. `time` dates the rows. Without `time`, each row keeps the time
+ * that the caller passes.
+ */
 export function createAuditAppend(
   db: Database,
   seal: AuditSeal,

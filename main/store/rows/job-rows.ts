@@ -94,9 +94,9 @@ function createInsert<C extends string>(db: Database, table: string, columns: re
 }
 
 /**
- * Returns a function that updates a row, and returns whether a row matched. It writes only the columns whose values differ,
- * because SQLite rewrites the index of every named column even for an equal value. `whereValues` are the values to bind in
- * `where`.
+ * Returns a function that updates a row, and returns whether a row matched. The function writes only the columns whose values
+ * differ, because SQLite rewrites the index of every named column, even for an equal value. `whereValues` are the values to bind
+ * in `where`.
  */
 function createUpdates<C extends string>(db: Database, table: string, columns: readonly C[], where: string) {
   const statements = new Map<string, Statement>();
@@ -117,7 +117,7 @@ export function createJobRows(db: Database): JobStatements {
 
 /**
  * Finds the row with a subquery. SQLite is built with STAT4 here, so binding a value in a join condition prepares the whole
- * statement again. That takes ten times as long as running it.
+ * statement again. Preparing takes ten times as long as running the statement.
  */
 const jobById = 'j.rowid = (SELECT rowid FROM jobs WHERE id = ?)';
 const liveAttemptOf = 'a.rowid = (SELECT rowid FROM attempts WHERE worker_id = ? AND ended_at IS NULL)';

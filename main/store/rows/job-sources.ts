@@ -58,8 +58,8 @@ export const everyJob: Source = {
 };
 const unendedJobs: Source = { ...everyJob, where: isUnended };
 /**
- * The index contains all values to filter and sort by, so a list reads only the rows of the jobs that it returns
- * (docs/adr/0039).
+ * The ended jobs. Their index contains all values to filter and sort by, so a list reads only the rows of the jobs that it
+ * returns (docs/adr/0039).
  */
 const endedJobs: Source = {
   from: 'jobs j INDEXED BY jobs_list',

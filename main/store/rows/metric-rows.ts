@@ -1,7 +1,7 @@
 import type { Database } from 'better-sqlite3';
 import type { MetricRun, Tx, Bucket } from '../../orchestrator/ports/index.ts';
 
-/** A bucket is ten little-endian doubles; NaN represents a null step. */
+/** A bucket (a summary of consecutive values of a curve) is stored as ten little-endian doubles; NaN represents a null step. */
 const fields = [
   'firstStep',
   'lastStep',

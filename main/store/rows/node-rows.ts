@@ -10,8 +10,8 @@ interface NodeRow {
 const parseNode = ({ fact }: NodeRow): AttemptNode => JSON.parse(fact) as AttemptNode;
 
 /**
- * Stores nodes. A node is one of the workers of an attempt that trains on several workers. Held nodes are cached, because they
- * are few and every placement reads them. A rollback clears the cache.
+ * Stores nodes. A node is one of the workers of an attempt that trains on several workers. Held nodes, which reserve their
+ * workers, are cached, because they are few and every placement reads them. A rollback clears the cache.
  */
 export function createNodeRows(db: Database, afterRollback: Tx['afterRollback']): NodeReads & NodeWrites {
   const ofAttempt = db.prepare<[string], NodeRow>(

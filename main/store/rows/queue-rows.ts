@@ -112,7 +112,10 @@ function queueReads(db: Database) {
   };
 }
 
-/** Finds completed jobs with the same likeness. The limits bound the cost for any number of jobs. @internal */
+/**
+ * Finds completed jobs with the same likeness, a key that is equal for jobs with about the same need of memory and time. The
+ * limits bound the cost for any number of jobs. @internal
+ */
 export const alikeQuery = `
   SELECT j.id, a.id AS attemptId, j.ran_ms AS ranMs, a.n,
          coalesce(j.progress ->> 'total_steps', j.progress ->> 'step') AS steps

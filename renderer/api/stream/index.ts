@@ -6,8 +6,8 @@ export type { OpenStream } from './own.ts';
 
 /**
  * Follows the server's events through one connection for all tabs, because over HTTP/1.1 a browser opens at most six
- * connections per server. Plain HTTP is no secure context, so only a `SharedWorker` can share a connection there. Where
- * none is available, each tab opens its own stream.
+ * connections per server. Over plain HTTP, which is not a secure context, only a `SharedWorker` can share a connection.
+ * Where the browser has no `SharedWorker`, each tab opens its own stream.
  */
 export const openStream: OpenStream = (url, notify) => {
   const open = typeof SharedWorker === 'undefined' ? openOwnStream : shared();

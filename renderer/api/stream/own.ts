@@ -32,7 +32,7 @@ export interface OwnStreamDeps {
 const closed = 2;
 /** Pause before a retry. `EventSource` itself does not retry when the response is no event stream. */
 const retryMs = 2_000;
-/** A suspended server accepts connections but does not answer. */
+/** Time limit for opening a connection. A suspended server accepts connections but does not answer. */
 const openWithinMs = 10_000;
 /** A connection is dead when it was silent for this many ping intervals plus a margin for the network. */
 const maxMissed = 2;

@@ -24,7 +24,7 @@ const silenceMs = 180_000;
 
 export interface HubDeps {
   readonly openStream: OpenStream;
-  /** In milliseconds. */
+  /** Returns the current time in milliseconds. */
   readonly now: () => number;
 }
 
@@ -105,8 +105,8 @@ const heartbeatMs = 10_000;
  */
 const maxUnanswered = 2;
 /**
- * A hub that has not answered within this time has failed to start. Browsers usually report that with an error event,
- * but not always: the worker of the previous page may still be failing when this page opens.
+ * A hub that has not answered within this time has failed to start. Browsers usually report such a failure with an error
+ * event. They may not if the `SharedWorker` of the previous page is still failing when this page opens.
  */
 const firstAnswerMs = 5_000;
 

@@ -18,7 +18,7 @@ const themes = ['system', 'light', 'dark'] as const;
 /** Pause between an event and the next read of the queue's status. */
 const readDelayMs = 300;
 
-/** Returns whether the queue is paused; null until that is known, and for users who may not change it. */
+/** Returns whether the queue is paused; null until the answer arrives, and for users who may not pause the queue. */
 function useIsPaused(): boolean | null {
   const { client } = usePanel();
   const may = useMay();
@@ -32,12 +32,12 @@ function useIsPaused(): boolean | null {
     },
     [client, isAllowed],
   );
-  // The palette may open while the queue is being paused.
+  // The queue may be paused or resumed while the palette is open.
   useEventReads(read, readDelayMs);
   return isPaused;
 }
 
-/** Actions of the fleet that the user may perform. `onPause` opens the dialog that pauses the queue. */
+/** Actions on no particular job or worker that the user may perform. `onPause` opens the dialog that pauses the queue. */
 export function useGeneralActions(onPause: () => void): readonly ActionEntry[] {
   const t = useT();
   const may = useMay();
@@ -99,7 +99,7 @@ export function useObjectActions(
   return [...onJobs, ...onWorkers];
 }
 
-/** Returns the names of all actions. Words of a query that are in none of them can be part of the name of a job or worker. */
+/** Returns the names of all actions on jobs and workers. Other words of a query may name a job or a worker. */
 export function useActionNames(): readonly string[] {
   const t = useT();
   return [...jobActions.map(act => t(`jobs.act.${act}`)), t('workers.act.drain'), t('workers.act.undrain')];

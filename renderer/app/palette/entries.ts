@@ -32,7 +32,7 @@ export function matchActions(
   return entries.filter(isMatch).slice(0, max);
 }
 
-/** Returns the words of the query that are part of no action. They search for jobs and workers. */
+/** Returns the words of the query that are part of no action. The palette searches for jobs and workers by these words. */
 export function objectWords(query: string, actions: readonly string[]): string {
   const labels = actions.map(action => action.toLowerCase());
   return wordsOf(query)

@@ -95,7 +95,7 @@ function ActionItem({ entry, onSelect }: { readonly entry: ActionEntry; readonly
   );
 }
 
-/** Returns the workers and jobs whose name or id contains the text, first those in memory. */
+/** Returns the workers and jobs whose name or id contains the text. Jobs in memory precede jobs found by the server. */
 function useObjects(query: string) {
   const may = useMay();
   const fleet = useFleet(state => state.fleet);

@@ -6,7 +6,7 @@ import type { CallInput } from '../../../protocol/client.ts';
 
 type AuditQuery = NonNullable<CallInput<typeof auditApi.stats>['query']>;
 
-/** The filters as they are in the URL: names as typed, times in the user's time zone. */
+/** The filters as they are in the URL: texts as the user typed them, times in the user's time zone. */
 export interface AuditFilters {
   readonly type: string;
   readonly actor: string;

@@ -62,7 +62,7 @@ function Comparison({ selection }: { readonly selection: Selection }) {
   );
 }
 
-/** Minimum number of varied keys for which lines show more than the table. */
+/** Minimum number of varied keys for the parallel coordinates. With fewer keys, the chart adds nothing to the table. */
 const minParallelKeys = 3;
 /** Minimum time between two reads of the curves while the jobs advance. */
 const curvesEveryMs = 10_000;

@@ -8,6 +8,7 @@ interface ParallelProps {
   readonly varied: Varied;
 }
 
+/** Sizes in pixels. `gap` is the distance between two axes. */
 const gap = 150;
 const height = 220;
 const top = 40;

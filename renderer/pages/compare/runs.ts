@@ -5,9 +5,9 @@ import { bestLossOf } from '../jobs/best.ts';
 /** A job in a comparison. */
 export interface Run {
   readonly job: JobView;
-  /** Null if it was not read, or if the user may not see it. */
+  /** Null if the config was not read, or if the user may not see it. */
   readonly config: FlatConfig | null;
-  /** Null if it was not read, and for a job that has not started. */
+  /** Null if the usage was not read, and for a job that has not started. */
   readonly usage?: JobUsage | null;
 }
 
@@ -66,6 +66,7 @@ export const sortedByBestLoss = (runs: readonly Run[]): readonly Run[] =>
 
 const lossForOrder = ({ job }: Run): number => bestLossOf(job.progress) ?? Number.MAX_VALUE;
 
+/** Formats a config value for a cell: a dash for a missing value, a text as it is, and any other value as JSON. */
 export function textOfValue(value: unknown): string {
   if (value === undefined) return '–';
   return typeof value === 'string' ? value : JSON.stringify(value);

@@ -16,7 +16,7 @@ export function Size({ bytes }: { readonly bytes: number }) {
   return sizeText(bytes, useT().language);
 }
 
-/** Shortens a version to the length that the command line shows. */
+/** Shortens a version to the length that the CLI shows. */
 export const shortVersion = (version: string): string => version.slice(0, 12);
 
 export const Version = ({ version }: Pick<DatasetView, 'version'>) => (

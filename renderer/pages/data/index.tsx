@@ -120,7 +120,7 @@ function Figures({ answer }: { readonly answer: ValueOf<typeof datasetsApi.list>
   );
 }
 
-/** Explains how to upload data, for users who may do so. */
+/** Shown when there are no datasets, with the upload commands for users who may upload. */
 function NoData() {
   const t = useT();
   return (

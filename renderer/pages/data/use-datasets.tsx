@@ -36,7 +36,7 @@ export function useDatasets(): DatasetsRead {
       requests.current += 1;
       const request = requests.current;
       const result = await client.call(datasetsApi.list, { query: allVersions, ...(signal && { signal }) });
-      // Ignore this answer when a later request has started, because the later answer is newer.
+      // Ignore this answer when a later request has started, because the answer to that request is newer.
       if (signal?.aborted === true || request !== requests.current) return;
       if (result.ok) setAnswer(result.value);
       setFailure(result.ok ? null : result.failure);

@@ -41,7 +41,7 @@ export function useDeletion(onDone: () => void): Deletion {
   const t = useT();
   const { client } = usePanel();
   const [question, setQuestion] = useState<Question | null>(null);
-  /** Shows the reason and returns null when nothing was or would be deleted. */
+  /** Deletes versions, or simulates the deletion. If nothing was or would be deleted, shows why and returns null. */
   const prune = useCallback(
     async (versions: readonly DatasetView[], isDryRun: boolean) => {
       const ids = versions.slice(0, maxVersions).map(({ id }) => id);

@@ -4,7 +4,7 @@ import { JobId } from '../../../protocol/ids.ts';
 import type { Unit } from './model.ts';
 
 export interface GalleryView {
-  /** Jobs to compare. The wall marks these jobs as chosen. */
+  /** Jobs to compare. The wall, which shows the samples of all jobs, shows these jobs as selected. */
   readonly jobs: readonly JobId[];
   /** True if the page shows the wall, where the user chooses jobs. Always true without jobs. */
   readonly isChoosing: boolean;
@@ -23,7 +23,7 @@ export interface ViewProps {
   readonly onShow: (view: GalleryView, isReplacing: boolean) => void;
 }
 
-/** Reads the view. Ignores invalid values. */
+/** Reads the view from the URL parameters. Ignores invalid values. */
 export function readView(params: URLSearchParams): GalleryView {
   const ids = (params.get('jobs') ?? '').split(',').flatMap(word => JobId.safeParse(word).data ?? []);
   const jobs = [...new Set(ids)].slice(0, maxSampleJobs);

@@ -81,6 +81,7 @@ export function groupByJob(samples: readonly GallerySample[]): readonly JobGroup
 export const unitsOf = (samples: readonly GallerySample[]): readonly Unit[] =>
   (['step', 'epoch'] as const).filter(unit => samples.some(({ at }) => at?.unit === unit));
 
+/** Arranges samples by prompt and job. Samples without a position in `unit` are only counted. */
 export function compareSamples(samples: readonly GallerySample[], unit: Unit): Comparison {
   const placed = samples.filter(({ at }) => at?.unit === unit).toSorted(byTraining);
   const rows = new Map<string, Map<JobId, GallerySample[]>>();
@@ -104,7 +105,7 @@ export function compareSamples(samples: readonly GallerySample[], unit: Unit): C
 const natural = new Intl.Collator('en', { numeric: true });
 const countOf = ({ at }: GallerySample): number => at?.count ?? 0;
 
-/** Sorts by step. The latest upload of a step comes last, because a later attempt has repeated the step. */
+/** Sorts by step. Among samples of one step, the latest upload comes last: a later attempt has repeated the step. */
 const byTraining = (a: GallerySample, b: GallerySample): number =>
   countOf(a) - countOf(b) || a.view.order - b.view.order;
 

@@ -60,7 +60,7 @@ export function useSamples(jobs: readonly JobId[]): SamplesRead {
   const { client } = usePanel();
   const [state, setState] = useState(nothingYet);
   const [failure, setFailure] = useState<CallFailure | null>(null);
-  /** The start of the load. `cursor` is null for the newest samples. */
+  /** Where to start loading; `cursor` is null for the newest samples. A new object starts a new load. */
   const [start, setStart] = useState<{ readonly cursor: string | null }>({ cursor: null });
   const ids = jobs.join(',');
   useEffect(() => {

@@ -7,6 +7,7 @@ export type WallRow =
 
 /** Width of a tile in pixels, without the gap. Tiles grow until they fill the row. */
 const tileWidth = 132;
+/** Distance between two tiles, in pixels. */
 export const tileGap = 8;
 /** Heights in pixels: the heading of a job, and the name below a tile. */
 const headHeight = 56;
@@ -16,6 +17,7 @@ const nameHeight = 26;
 export const columnsIn = (width: number): number =>
   Math.max(2, Math.floor((width + tileGap) / (tileWidth + tileGap)));
 
+/** Returns the height of a row in pixels. */
 export function heightOf(row: WallRow, width: number): number {
   if (row.kind === 'job') return headHeight;
   // Tiles are square. The height includes the gap below the tile.
@@ -23,6 +25,7 @@ export function heightOf(row: WallRow, width: number): number {
   return tileWithGap + nameHeight;
 }
 
+/** Returns a heading and rows of tiles for each job. */
 export function wallRows(groups: readonly JobGroup[], columns: number): readonly WallRow[] {
   return groups.flatMap((group): readonly WallRow[] => {
     const count = Math.ceil(group.samples.length / columns);

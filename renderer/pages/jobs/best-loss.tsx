@@ -5,7 +5,7 @@ import { figure } from './figures.ts';
 
 interface BestLossProps {
   readonly job: JobView;
-  /** True to add a word that names the kind of loss, because the lowest mean may be above the last loss. */
+  /** True to name the kind of loss, because the best loss is a mean, which can be higher than the last loss. */
   readonly showsKind?: boolean;
 }
 

@@ -3,8 +3,8 @@ import type { JobId } from '../../../protocol/ids.ts';
 import type { JobProgress, JobView } from '../../../protocol/job.ts';
 
 /**
- * Returns the best loss of a job; null without one. For a job without a curve of its loss, this is the last loss, as in
- * the server's order (`main/store/rows/job-sources.ts`).
+ * Returns the best loss of a job; null without one. For a job without a loss curve, this is the last loss. The server
+ * uses the same value to sort jobs (`main/store/rows/job-sources.ts`).
  */
 export const bestLossOf = (progress: JobProgress | null): number | null =>
   progress?.best_loss ?? progress?.loss ?? null;

@@ -109,7 +109,7 @@ function waitReason(job: JobView, { pausedBy, awaited, worker }: WaitFacts, t: T
   if (shownState(job) === 'blocked') return t('jobs.why.approval');
   if (job.wait?.code !== 'after' && pausedBy !== null) return t('jobs.why.paused', { by: pausedBy });
   const wait = job.wait && { ...job.wait, params: withTimeLeft(job.wait.params, awaited) };
-  // A server of another version may report a reason without a text here, so fall back to its own words.
+  // A server of another version may report a reason for which the panel has no text. Then show the server's text.
   return (wait && waitText(wait, t, { needs: job, worker })) ?? job.reason ?? '';
 }
 
@@ -168,7 +168,7 @@ export function EtaCell({ job: { progress, status } }: JobProps) {
 }
 
 /**
- * Shows the best loss with a sparkline of the latest values, or with a mark for the best job of a group. Shows nothing
+ * Shows the best loss with a sparkline of the latest values, or with a chip for the best job of a group. Shows nothing
  * for a pending job, because the loss of its last attempt says nothing about the next attempt.
  */
 export function LossCell({ job }: JobProps) {
@@ -177,7 +177,7 @@ export function LossCell({ job }: JobProps) {
   return <Lines first={<BestLoss job={job} />} second={<BestChip id={job.id} isShort />} />;
 }
 
-/** Maximum length of several worker names in the column. Beyond it, the cell shows the first name and counts the others. */
+/** If the worker names together have more characters, only the first name and the number of the others are shown. */
 const maxNamesLength = 13;
 
 export function WorkerCell({ job }: JobProps) {

@@ -8,10 +8,10 @@ interface FieldProps {
   /** True if the field takes two columns of a grid. */
   readonly isWide?: boolean;
   /** Renders the control with the attributes that connect it to its label, hint and error. */
-  readonly children: (tied: Tied) => ReactElement;
+  readonly children: (tied: ControlAttributes) => ReactElement;
 }
 
-interface Tied {
+interface ControlAttributes {
   readonly id: string;
   readonly 'aria-invalid': boolean;
   readonly 'aria-describedby': string | undefined;

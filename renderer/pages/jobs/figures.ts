@@ -83,7 +83,7 @@ export function progressText(progress: JobView['progress'], t: Translator): stri
   return stage ?? '';
 }
 
-export const clock = (at: string, place: FormatLocale): string => clockFormat(place).format(Date.parse(at));
+export const clock = (at: string, locale: FormatLocale): string => clockFormat(locale).format(Date.parse(at));
 
 /** Returns the name of the priority. Adds the number if the priority lies between two named priorities. */
 export function priorityText(priority: number, t: Translator): string {
@@ -95,7 +95,7 @@ export function priorityText(priority: number, t: Translator): string {
 
 const priorityNames = ['low', 'normal', 'high', 'urgent', 'critical'] as const;
 
-/** Returns the named priorities to choose from, and also the job's current one if it has no name. */
+/** Returns the named priorities to choose from, and the job's current priority `now` even if it has no name. */
 export const priorityChoices = (now: number): readonly number[] =>
   [...new Set([...Object.values(priorities), now])].toSorted((a, b) => b - a);
 

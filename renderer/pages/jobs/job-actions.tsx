@@ -49,8 +49,8 @@ const calls = {
 export const mayActOnJobs = (may: May): boolean => Object.values(calls).some(call => may(call));
 
 /**
- * Returns true when the action is shown in the menu. The menu hides actions that the user may not perform, approvals
- * that the job does not need, and requests that its trainer does not support.
+ * Returns true when the action is shown in the menu. The menu hides forbidden actions, approvals that the job does not
+ * need, and requests that the trainer does not support.
  * @internal
  */
 export const isOffered = (act: JobAction, job: JobView, may: May): boolean =>

@@ -55,7 +55,7 @@ export function useCombobox(
       onKeyDown,
     },
     list: { id: listId, role: 'listbox', hidden: !isOpen },
-    option: (place: number) => ({ id: `${listId}-${place}`, isActive: place === at }),
+    option: (index: number) => ({ id: `${listId}-${index}`, isActive: index === at }),
     /** Call this after the text has changed. It deselects the active option, because the list has new entries. */
     rewrite(): void {
       setAt(-1);

@@ -7,7 +7,7 @@ import type { Fleet } from '../../state/fleet.ts';
 import { clock, duration, roundEstimate } from './figures.ts';
 import { type Needs, needsText } from './needs-text.ts';
 
-/** Text keys that count workers in a state, by the code of the reason why a worker cannot take the job. */
+/** Keys of texts that count workers, by the code of the reason why these workers cannot take the job. */
 const states: Readonly<Record<string, MessageKey>> = {
   busy: 'overview.state.busy',
   settling: 'overview.state.busy',
@@ -22,7 +22,7 @@ const states: Readonly<Record<string, MessageKey>> = {
   offline: 'overview.state.offline',
 };
 
-/** Text keys that name the state of a single worker, by the same codes. */
+/** Keys of texts that name the state of a single worker, by the same codes. */
 const workerStates: Readonly<Record<string, MessageKey>> = {
   busy: 'state.busy',
   settling: 'state.busy',

@@ -124,13 +124,13 @@ const togetherMs = 1_000;
 const isSame = (a: Activity, b: Activity): boolean =>
   a.type === b.type && a.id === b.id && Math.abs(Date.parse(a.at) - Date.parse(b.at)) < togetherMs;
 
-/** A part of a sentence: a text, or the place of a link. */
+/** A part of a sentence: a text, or a link. */
 export type SentencePart =
   | { readonly kind: 'text'; readonly text: string }
   | { readonly kind: 'target' | 'worker' };
 
 /** Placeholders for links while a sentence is formatted. They are private characters, which no translation contains. */
-const marks = { target: '\u{E000}', worker: '\u{E001}' } as const;
+const placeholders = { target: '\u{E000}', worker: '\u{E001}' } as const;
 
 /**
  * Returns the sentence for an entry, in parts. The parts `target` and `worker` are links to the object and to the worker
@@ -142,16 +142,16 @@ export function sentenceOf(
 ): readonly SentencePart[] | null {
   const key = sentenceKey(type, target?.kind === 'job' && worker !== null);
   if (key === null) return null;
-  const workerMark = target?.kind === 'job' ? marks.worker : marks.target;
-  const values = { job: marks.target, pool: marks.target, worker: workerMark };
+  const workerPlaceholder = target?.kind === 'job' ? placeholders.worker : placeholders.target;
+  const values = { job: placeholders.target, pool: placeholders.target, worker: workerPlaceholder };
   const parts = t(key, values).split(/([\u{E000}\u{E001}])/u);
   if (target === null && parts.length > 1) return null;
   return parts.filter(text => text !== '').map(toPart);
 }
 
 function toPart(text: string): SentencePart {
-  if (text === marks.target) return { kind: 'target' };
-  return text === marks.worker ? { kind: 'worker' } : { kind: 'text', text };
+  if (text === placeholders.target) return { kind: 'target' };
+  return text === placeholders.worker ? { kind: 'worker' } : { kind: 'text', text };
 }
 
 function sentenceKey(type: string, hasWorker: boolean): MessageKey | null {

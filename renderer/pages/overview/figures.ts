@@ -51,7 +51,7 @@ export interface Figures {
   readonly states: Readonly<Record<FleetState, number>>;
   readonly gpusBusy: number;
   readonly gpus: number;
-  /** Number of pending jobs that need no approval, as on the pages of jobs and queue. */
+  /** Number of pending jobs that need no approval, as on the jobs and queue pages. */
   readonly waiting: number;
   /** Submission time of the job that has been pending longest; null when no job is pending. */
   readonly oldestAt: string | null;
@@ -141,6 +141,7 @@ function jobFigures(jobs: Iterable<JobView>, now: number) {
 
 type NeedStats = Pick<Stats, 'unsatisfiable' | 'waiting_for_offline' | 'ended_24h'>;
 
+/** Returns the problems and requests to show on the overview, most urgent first. */
 export function findNeeds(
   workers: Iterable<WorkerView>,
   jobs: ReadonlyMap<JobId, JobView>,
@@ -170,7 +171,7 @@ export function findNeeds(
     ...offline.filter(({ kind }) => kind === 'offline'),
     ...(stats?.unsatisfiable ?? []).flatMap(({ job_id: id, count }) => {
       const job = jobs.get(id);
-      // The job may have been cancelled since the server counted.
+      // The job may have been cancelled since the server computed the figures.
       return job !== undefined && isWaiting(job.status)
         ? [{ kind: 'unsatisfiable' as const, job, more: count - 1 }]
         : [];
@@ -184,7 +185,8 @@ export function findNeeds(
 }
 
 /**
- * Returns offline workers that pending jobs need. Skips workers and jobs that have changed since the server counted.
+ * Returns offline workers that pending jobs need. Skips workers and jobs that have changed since the server
+ * computed the figures.
  */
 function offlineNeeds(
   workers: readonly WorkerView[],

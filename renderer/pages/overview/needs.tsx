@@ -81,10 +81,10 @@ function Act({ need, onUpdate }: ActProps) {
     );
   }
   if (need.kind === 'quarantined' && may(workersApi.unquarantine)) {
-    const release = (): void =>
+    const unquarantine = (): void =>
       void client.call(workersApi.unquarantine, { params: { id: need.worker.id } }).then(report);
     return (
-      <Button {...described} onClick={release}>
+      <Button {...described} onClick={unquarantine}>
         {t('workers.act.unquarantine')}
       </Button>
     );

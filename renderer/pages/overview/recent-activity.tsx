@@ -14,8 +14,8 @@ const newest = { query: { limit: 3 * maxShown } };
 const noRows: readonly TrailRow[] = [];
 
 /**
- * Lists recent activity, newest first: older audit rows, and stream events since the page was opened. Users who may read
- * only audit rows or only events see only these.
+ * Lists recent activity, newest first: older audit rows, and stream events since the page was opened. A user who
+ * may read only one of these sources sees only the entries of that source.
  */
 export function RecentActivity() {
   const t = useT();

@@ -95,6 +95,7 @@ interface PoolDialogProps {
   readonly onClose: () => void;
 }
 
+/** Maximum length of a reason, in characters. */
 const maxReason = 500;
 
 function PauseDialog({ pool: { pool_id: id, name, open }, onClose }: PoolDialogProps) {

@@ -15,6 +15,7 @@ export interface Phase {
 const harmlessOutcomes: ReadonlySet<LaunchView['outcome']> = new Set(['finished', 'not_needed', 'cancelled']);
 
 export const isOpen = ({ state }: Pick<LaunchView, 'state'>): boolean => state !== 'ended';
+/** Returns true if the launch has ended because of a problem. */
 export const isTroubled = ({ outcome }: Pick<LaunchView, 'outcome'>): boolean =>
   outcome !== null && !harmlessOutcomes.has(outcome);
 
@@ -65,7 +66,7 @@ const icons = {
   ended: 'completed',
 } as const satisfies Readonly<Record<LaunchView['state'], IconName>>;
 
-/** Returns the name of a job state, whose icon and colour the launch uses. */
+/** Returns the name of the job or worker state whose icon and colour the launch uses. */
 export function iconOf(
   launch: Pick<LaunchView, 'state' | 'outcome'>,
 ): (typeof icons)[LaunchView['state']] | 'failed' | 'cancelled' {

@@ -14,13 +14,13 @@ interface GpuTroubleProps {
 /** Selects the kinds of GPU problems that prevent new jobs on a worker. */
 export function GpuTrouble({ kinds, change }: GpuTroubleProps) {
   const t = useT();
-  const holdingKinds = GpuTroubleKind.options.filter(kind => kinds[kind]);
+  const activeKinds = GpuTroubleKind.options.filter(kind => kinds[kind]);
   return (
     <section className="card" aria-labelledby="settings-gpu-trouble">
       <h2 id="settings-gpu-trouble">{t('gpuTrouble.title')}</h2>
-      <p>{t(holdingKinds.length === 0 ? 'gpuTrouble.none' : 'gpuTrouble.some')}</p>
+      <p>{t(activeKinds.length === 0 ? 'gpuTrouble.none' : 'gpuTrouble.some')}</p>
       <Allowed call={settingsApi.change}>
-        <GpuTroubleForm key={holdingKinds.join()} kinds={kinds} change={change} />
+        <GpuTroubleForm key={activeKinds.join()} kinds={kinds} change={change} />
       </Allowed>
       <p className="muted">{t('gpuTrouble.what')}</p>
     </section>

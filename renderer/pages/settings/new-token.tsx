@@ -16,7 +16,7 @@ interface NewTokenProps {
 const daysToLive = ['30', '90', '365', 'never'] as const;
 const dayS = 86_400;
 
-/** Asks for a name and permissions, but only offers permissions of the current user. Then shows the new token once. */
+/** Asks for a name and permissions; offers only those that the user may grant. Then shows the new token once. */
 export function NewTokenDialog({ onMade, onClose }: NewTokenProps) {
   const t = useT();
   const [created, setCreated] = useState<{ readonly name: string; readonly token: string } | null>(null);

@@ -44,8 +44,8 @@ export function SettingsSearch({ topics, onJump }: SearchProps) {
         }}
       />
       <div {...box.list} aria-label={t('topics.search.results')} className="settings-found">
-        {matches.map((each, place) => (
-          <Found key={each.href} {...box.option(place)} found={each} onChoose={() => box.take(each.href)} />
+        {matches.map((each, index) => (
+          <Found key={each.href} {...box.option(index)} found={each} onChoose={() => box.take(each.href)} />
         ))}
       </div>
       <span role="status" className={isEmpty ? 'settings-found-none' : 'unseen'}>

@@ -45,7 +45,7 @@ export interface Topic {
   readonly entries: readonly Entry[];
 }
 
-/** All topics in the order of the list. To add a topic, add a row: its code loads when a user opens it. */
+/** All topics in the order of the list. To add a topic, add a row. The code of a topic loads when a user opens the topic. */
 export const topics: readonly Topic[] = [
   {
     name: 'general',

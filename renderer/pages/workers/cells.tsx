@@ -91,7 +91,7 @@ function tagsOf(t: Translator, worker: WorkerView, lost: string | null): readonl
   ];
 }
 
-/** Returns a text with the time since the connection to a worker was lost; null while it is connected or offline. */
+/** Returns a text with the time since the connection was lost; null while the worker is connected or offline. */
 function useLostText(worker: WorkerView): string | null {
   const t = useT();
   const leadMs = useFleet(({ clockLeadMs }) => clockLeadMs);

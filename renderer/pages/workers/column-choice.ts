@@ -6,7 +6,7 @@ export const isFixed = (id: string): boolean => fixed.has(id);
 /** The initially chosen columns. They fit into a window with a width of 1280 px. */
 export const defaultColumns: readonly string[] = ['state', 'gpus', 'load', 'job', 'labels', 'contact'];
 
-/** Returns the ids of the chosen columns from a stored value. Does not check them, because unknown ids have no effect. */
+/** Returns the ids of the chosen columns from a stored value. Does not check the ids, because unknown ids have no effect. */
 export const parseColumns = (stored: unknown): readonly string[] =>
   Array.isArray(stored) ? stored.filter(id => typeof id === 'string') : defaultColumns;
 

@@ -50,8 +50,8 @@ export function vramTotal(worker: WorkerView): number | null {
 }
 
 /**
- * Rates the time since the last contact. Heartbeats arrive every 30 seconds. So the first missing one is `late`, and
- * about three missing ones are `lost`. Offline workers are `good`, because their state already shows the problem.
+ * Rates the time since the last contact. Heartbeats arrive every 30 seconds. So a worker is `late` after one missing
+ * heartbeat, and `lost` after about three. Offline workers are `good`, because their state already shows the problem.
  */
 export function contactLevel({ status, last_contact_age_s: age }: WorkerView): 'good' | 'late' | 'lost' {
   if (status === 'offline' || age === null || age <= 45) return 'good';
@@ -64,13 +64,13 @@ export function undeletableReason(worker: WorkerView): 'online' | 'has_job' | nu
   return worker.current_job_id === null ? null : 'has_job';
 }
 
-/** Returns true for SimpleTuner's own agent with a job, because this agent stops its job when its token is refused. */
+/** Returns true for a v1 worker with a job, because such a worker stops its job when its token is refused. */
 export const losesJobOnRotation = (worker: WorkerView): boolean =>
   worker.protocol === 1 && worker.current_job_id !== null && worker.status !== 'offline';
 
 /**
- * Returns labels that no other worker has all of, so that a job that requires these labels runs on this worker. Returns
- * null if another worker has all of them too. Without other workers, the labels may be empty.
+ * Returns the worker's labels if no other worker has all of them. A job that requires these labels then runs on this
+ * worker. Returns null if another worker has all of them, too. Without other workers, the labels may be empty.
  */
 export function identifyingLabels(
   worker: WorkerView,

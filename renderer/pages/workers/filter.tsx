@@ -59,9 +59,9 @@ function byKey(key: string, value: string): Test | null {
   if (key === 'label') return byLabel(value);
   if (key === 'type')
     return /^(persistent|ephemeral)$/.test(value) ? worker => worker.worker_type === value : null;
-  const holds = comparison(value);
-  if (holds === null) return null;
-  return key === 'gpu' ? worker => holds(worker.gpu_count) : worker => holds(worker.gpu_vram_gb ?? 0);
+  const accepts = comparison(value);
+  if (accepts === null) return null;
+  return key === 'gpu' ? worker => accepts(worker.gpu_count) : worker => accepts(worker.gpu_vram_gb ?? 0);
 }
 
 function byState(words: readonly string[]): Test | null {

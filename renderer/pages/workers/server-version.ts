@@ -27,7 +27,7 @@ export function useServerVersion(): string | null {
   return version;
 }
 
-/** Compares an agent's version with the server's. Null if they are equal, if one is unknown, or for other agents. */
+/** Compares an agent's version with the server's; null if equal or unknown, and for v1 workers and the local worker. */
 export function compareAgentVersion(
   { protocol, agent_version: agent, local }: Pick<WorkerView, 'protocol' | 'agent_version' | 'local'>,
   server: string | null,

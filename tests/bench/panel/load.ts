@@ -6,7 +6,7 @@ import type { LargeServer } from './server.ts';
 const reportsPerSecond = 200;
 const probesPerSecond = 10;
 
-/** The times when each probe was sent and answered, in ms of the wall clock, by mark. */
+/** The times when each probe was sent and answered, in ms of the wall clock, by mark: the number that the probe makes visible. */
 export type Probes = ReadonlyMap<string, { readonly sentAt: number; readonly answeredAt: number }>;
 
 export interface Load {

@@ -54,7 +54,10 @@ export async function measureFirstTable(
   ];
 }
 
-/** The times when the change with this mark happened, arrived, appeared and was painted, in ms of the wall clock. */
+/**
+ * The times when a change happened, arrived, appeared and was painted, in ms of the wall clock. `name`: the number in the
+ * change.
+ */
 interface Mark {
   readonly name: string;
   readonly eventAt?: number;

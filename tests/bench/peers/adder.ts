@@ -14,7 +14,7 @@ export interface AddRequest {
   readonly perSecond?: number;
 }
 
-/** The time when each job was added or due, by mark, in ms of the machine's monotonic clock. */
+/** The time when each job was added or due, by its mark (its number, from 0), in ms of the machine's monotonic clock. */
 export type AddedMs = readonly number[];
 
 const { peer, address, concurrency } = readArguments();

@@ -10,7 +10,7 @@ export interface WorkRequest {
 
 /** Times in ms of the machine's monotonic clock. */
 export interface WorkResult {
-  /** The start time of each job, by mark. */
+  /** The start time of each job, by its mark (its number, from 0). */
   readonly startedMs: readonly number[];
   /** The time when the end of the last job was on disk. */
   readonly lastEndMs: number;

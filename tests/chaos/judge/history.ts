@@ -24,7 +24,7 @@ export function judgeEvents(
   const last = events.at(-1)?.seq ?? 0;
   const streamErrors = [...faults];
   if (last < lastSeq) streamErrors.push(`the stream ends with ${last} of ${lastSeq}`);
-  /** The type of the last event of each job that changed its status. */
+  /** The type of the last event that changed the status of a job, by job id. */
   const lastTypes = new Map<string, string>();
   for (const { kind, type, job_id: id } of events)
     if (kind === 'job' && id && !['job.late_result', 'job.outstanding', 'job.best_loss'].includes(type))

@@ -27,8 +27,8 @@ export function judgeSubmits(
 }
 
 /**
- * Checks for jobs that no response has confirmed. Allows one for each submission that was never confirmed and lost at least one
- * response.
+ * Checks for jobs that no response has confirmed. Allows one such job for each submission that was never confirmed and lost at
+ * least one response.
  */
 function judgeExtra(
   lines: readonly ClientLine[],

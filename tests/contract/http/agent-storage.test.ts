@@ -81,7 +81,7 @@ function localFile(bytes: Uint8Array, key: string) {
 const storedFile = async (key: string): Promise<Buffer> =>
   Buffer.from(await (await upload(server.url, job.token, key, { method: 'GET' })).arrayBuffer());
 
-test('resumes the upload of a large file over a breaking connection, without sending much twice', async () => {
+test('resumes the upload of a large file when its connection breaks, and repeats less than 1 MiB', async () => {
   const proxy = await openBreakingProxy('up', bytesBeforeCut, 3);
   const bytes = randomBytes(4 * MiB + 5);
   expect(await uploadFile(localFile(bytes, 'deep/large.bin'), storageDeps(proxy.url))).toEqual({
@@ -92,7 +92,7 @@ test('resumes the upload of a large file over a breaking connection, without sen
   expect(proxy.passed.up).toBeLessThan(5 * MiB);
 });
 
-test('resumes the download of a large file over a breaking connection, without downloading much twice', async () => {
+test('resumes the download of a large file when its connection breaks, and repeats less than 1 MiB', async () => {
   const bytes = randomBytes(4 * MiB);
   await upload(server.url, job.token, 'checkpoint-5.bin', { body: bytes });
   const proxy = await openBreakingProxy('down', bytesBeforeCut, 3);
@@ -110,7 +110,7 @@ test('resumes the download of a large file over a breaking connection, without d
 });
 
 test.each([1000, MiB + 1])(
-  'refuses a file of %d bytes before the agent sends it when the file exceeds the storage limit',
+  'refuses an upload of %d bytes above the storage limit before the agent sends the bytes',
   async extraBytes => {
     await upload(server.url, job.token, 'most', { body: new Uint8Array(8 * MiB - 500) });
     const proxy = await openBreakingProxy('up', MiB, 0);
@@ -125,7 +125,7 @@ test.each([1000, MiB + 1])(
   },
 );
 
-test('gives up an upload when its token is invalid', async () => {
+test('gives up an upload when the upload token is invalid', async () => {
   const deps = storageDeps(server.url, 'ut_none');
   expect(await uploadFile(localFile(randomBytes(10), 'a'), deps)).toEqual({ kind: 'over' });
   expect(await uploadFile(localFile(randomBytes(2 * MiB), 'a'), deps)).toEqual({ kind: 'over' });

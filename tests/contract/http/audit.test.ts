@@ -68,7 +68,7 @@ describe('listing the audit trail', () => {
     expect(await types({ event_type: documented })).toEqual(expectedTypes);
   });
 
-  test('finds a token rotation as credential created and deleted, and a registration as credential used', async () => {
+  test('finds a token rotation under credential.created and .deleted, and a registration under credential.used', async () => {
     const ownServer = await startTestServer();
     onTestFinished(() => ownServer.close());
     const { id } = await ownServer.createWorker({ name: 'rig' });

@@ -206,7 +206,7 @@ describe('restoring a backup', () => {
     expect(await statusWith(newerWorkerToken)).toBe(401);
   });
 
-  test('keeps settings that were changed after the restored backup', async () => {
+  test('keeps settings that were changed after the backup, when the backup is restored', async () => {
     const server = await openServer();
     const backup = await makeBackup(server);
     const change = { public_url: 'https://yard.example', audit_retention_days: 90 };

@@ -153,7 +153,7 @@ describe('GET /api/configs/{name}', () => {
     expect(headers.get('cache-control')).toBe('no-store');
   });
 
-  test('returns the text of a config with its comments, and the files that it names', async () => {
+  test('returns the text of a config with its comments, and the files that the config names', async () => {
     const text = '# mine\nscript = "flux_train_network.py"\nnetwork_module = "networks.lora_flux"\n';
     const named = `${text}pretrained_model_name_or_path = "m"\nsample_prompts = "prompts.txt"\n`;
     writeFileSync(join(folder, 'dog.toml'), named);
@@ -210,7 +210,7 @@ describe('GET /api/configs/{name}', () => {
     ['an invalid config', 'broken', 422, 'config_invalid'],
     ['a list instead of a config', 'data', 422, 'config_invalid'],
   ])(
-    'refuses to read %s, and deletes nothing other than an invalid config',
+    'refuses to read %s, and allows DELETE only for an invalid config',
     async (_what, name, status, code) => {
       symlinkSync(join(server.dataDir, 'admin-token'), join(folder, 'out.json'));
       writeFileSync(join(folder, 'broken.json'), 'no');
@@ -230,7 +230,7 @@ describe('GET /api/configs/{name}', () => {
 });
 
 describe('PUT /api/configs/{name}', () => {
-  test('creates a config for submits, and audits it without its content', async () => {
+  test('creates a config that submits can use, and audits the change without the content of the config', async () => {
     const response = await put(
       'flux',
       { num_processes: 2, hub_token: 'hf_canary' },
@@ -283,7 +283,7 @@ describe('PUT /api/configs/{name}', () => {
     });
   });
 
-  test('applies If-Match and If-None-Match to a config with companion files', async () => {
+  test('applies If-Match and If-None-Match to a config that is sent together with its files', async () => {
     const body = { config: { data_backend_config: 'sets/data.json' }, files: { 'sets/data.json': '[]' } };
     const putBundle = (sent: unknown, headers: Readonly<Record<string, string>> = {}) =>
       send('/flux/bundle', { method: 'PUT', headers, body: JSON.stringify(sent) });

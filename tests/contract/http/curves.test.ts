@@ -43,7 +43,7 @@ describe('the best loss of a job', () => {
   const progressOf = async () =>
     valueOf(await server.admin.call(queueApi.get, { params: { id: job.jobId } })).progress;
 
-  test('takes the best loss from evaluation losses, or else from means over a tenth of the values', async () => {
+  test('takes the best loss from evaluation losses, or without any, from means over a tenth of the training losses', async () => {
     await postPoints(Array.from({ length: 20 }, (_, n) => point(n, { loss: n === 10 ? 0 : 20 - n })));
     expect(await progressOf()).toMatchObject({ best_loss: 1.5, best_loss_key: 'loss' });
     await postPoints([point(20, { eval_loss: 4 }), point(21, { eval_loss: 7 })]);

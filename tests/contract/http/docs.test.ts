@@ -110,7 +110,7 @@ describe('contents of /docs', () => {
   });
 });
 
-describe('hostile text in the document', () => {
+describe('hostile text in the API document', () => {
   const evil = `<script>alert('1')</script>"&`;
   const schema = {
     type: 'object',

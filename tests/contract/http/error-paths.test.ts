@@ -145,7 +145,7 @@ describe.each(everyCall.map(row => [`${row.method} ${row.path}`, row] as const))
       expect(statuses.filter(status => status >= 500)).toEqual([]);
     });
 
-    test('answers 405 with the allowed methods', async () => {
+    test('answers 405 with an Allow header to a method that no call on the path has', async () => {
       const allowed = new Set<string>(
         everyCall.filter(other => matchesPath(other, pathOf(row))).map(({ method }) => method),
       );

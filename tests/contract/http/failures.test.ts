@@ -51,13 +51,13 @@ test('accepts an unquarantine of a worker without quarantine, and returns 404 fo
   expect(await post('/api/admin/workers/w_nobody/unquarantine', {})).toEqual([404, 'worker_not_found']);
 });
 
-test('refuses to release a job that waits for no worker', async () => {
+test('refuses to release a job that does not wait for a silent worker', async () => {
   const id = await server.submit({ config: {} });
   expect(await post(`/api/queue/${id}/release`, {})).toEqual([409, 'nothing_to_release']);
   expect(await post('/api/queue/j_none/release', {})).toEqual([404, 'job_not_found']);
 });
 
-test('returns the failure options that a submit requested', async () => {
+test('returns timeout_s, retry_on and on_lost_contact as the submit set them', async () => {
   const body = {
     config: {},
     timeout_s: 90,

@@ -77,7 +77,7 @@ describe('the offer to a worker', () => {
     expect((await read(child, 'lora/lora.safetensors')).status).toBe(401);
   });
 
-  test('offers the next attempt the same input files, and no inputs to a job that takes none', async () => {
+  test('offers the same input files to the next attempt, and no inputs to a job without inputs', async () => {
     expect(parent.inputs).toBeUndefined();
     await put('a.safetensors');
     await complete();
@@ -132,7 +132,7 @@ describe('a job that waits for input files', () => {
     expect((await rig.nextOffer()).jobId).toBe(child);
   });
 
-  test("keeps a child pending when its parent's uploads were given up, and starts it after a retry of the parent", async () => {
+  test('keeps a child pending when the uploads of its parent were given up, until a retry of the parent completes', async () => {
     const child = await server.submit(submissionWithInput('result'));
     await complete(parent, true);
     await server.admin.call(artifactsApi.giveUp, { params: { id: parent.jobId } });
@@ -218,7 +218,7 @@ describe('a submission with inputs', () => {
     },
   );
 
-  test('refuses a repeated input name, and an input file whose name a trainer could expand', async () => {
+  test('refuses a repeated input name, and an input file whose name a trainer could expand as a variable', async () => {
     const [input] = submissionWithInput('result').inputs ?? [];
     if (input === undefined) throw new Error('no input');
     expect(await refusalOf({ config: {}, inputs: [input, input] })).toEqual(['invalid_request', 'inputs']);
@@ -255,7 +255,7 @@ describe('a submission with inputs', () => {
       expect(await server.admin.call(queueApi.submit, { body: accepted })).toMatchObject({ ok: true });
   });
 
-  test('offers a retry the same input files, and refuses a retry when the parent was deleted', async () => {
+  test('offers the same input files to a retry, and refuses a retry when the parent was deleted', async () => {
     await put('lora.safetensors');
     await complete();
     const child = await offerChildWith('result');

@@ -49,7 +49,8 @@ const send = (row: Call, headers: readonly Header[]): Promise<RawAnswer> => {
   return sendRaw(server.url, { method: row.method, path: pathname + search, headers });
 };
 
-type Form = readonly [what: string, headersOf: (row: Call) => readonly Header[], code: string];
+// `codes` contains each code that the answer may have.
+type Form = readonly [what: string, headersOf: (row: Call) => readonly Header[], codes: string];
 const forms: readonly Form[] = [
   ['no token', () => [], 'token_missing'],
   ['an empty token', row => [validTokenFor(row).asHeader('')], 'token_missing or token_invalid'],
@@ -98,10 +99,10 @@ describe.each(protectedCalls.map(row => [`${row.method} ${row.path}`, row] as co
   'tokens of %s',
   (_name, row) => {
     test('refuses every invalid form of a token and accepts the valid token', async () => {
-      for (const [what, headersOf, code] of forms) {
+      for (const [what, headersOf, codes] of forms) {
         const answer = await send(row, headersOf(row));
         expect([what, answer.status], `answered: ${answer.text}`).toEqual([what, 401]);
-        expect(code).toContain(answer.code?.replace('join_', ''));
+        expect(codes).toContain(answer.code?.replace('join_', ''));
       }
       const { token, asHeader } = validTokenFor(row);
       expect((await send(row, [asHeader(token)])).status).not.toBe(401);
@@ -119,7 +120,7 @@ test.each([
   expect(await sendBytes(server.url, request(`${prefix}${'x'.repeat(40_000)}`))).toMatch(/^HTTP\/1\.1 431 /);
 });
 
-test('audits invalid tokens only by the start of their hash', async () => {
+test('audits only the start of the hash of an invalid token', async () => {
   const entries = [];
   for (let offset = 0; ; offset += 500) {
     const query = { event_type: 'auth.*', limit: 500, offset };

@@ -120,7 +120,7 @@ describe('calls for one job', () => {
   });
 
   test.each(callsWithRule('refused'))(
-    'requires the full permission for %s, also for own jobs',
+    "requires the full permission for %s, even for the user's own jobs",
     async (_name, row) => {
       const { status, text } = await callFor(row, alice, await submit(alice));
       expect([status, JSON.parse(text)]).toMatchObject([403, { code: 'permission_missing' }]);
@@ -185,7 +185,7 @@ describe('calls about several jobs', () => {
     },
   );
 
-  test('lists only own jobs for any filter', async () => {
+  test("lists only the user's own jobs for any filter", async () => {
     const [own] = [await submit(bob), await submit(alice)];
     const ids = async (
       query: Parameters<typeof bob.client.call<typeof queueApi.list>>[1],
@@ -199,7 +199,7 @@ describe('calls about several jobs', () => {
     expect(page.counts).toMatchObject({ total: 0, by_status: {} });
   });
 
-  test('counts only own jobs, and returns their positions in the whole queue', async () => {
+  test("counts only the user's own jobs, and returns their positions in the whole queue", async () => {
     const freshServer = await startTestServer();
     onTestFinished(() => freshServer.close());
     const ownPermissionsBody = { permissions: [...ownPermissions] };

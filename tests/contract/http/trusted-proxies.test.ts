@@ -62,9 +62,14 @@ describe('address of a client', () => {
     ['that a trusted proxy reports', ['loopback'], '192.0.2.9', '192.0.2.9'],
     ['that a trusted address reports', ['127.0.0.1/32'], '192.0.2.9', '192.0.2.9'],
     ['of the socket when another proxy is trusted', ['10.0.0.0/8'], '192.0.2.9', '127.0.0.1'],
-    ['before the trusted proxies', ['loopback', '10.0.0.0/8'], '6.6.6.6, 192.0.2.9, 10.1.1.1', '192.0.2.9'],
     [
-      'that the proxy reports, and not the address that the client sent',
+      'to the left of the trusted proxies',
+      ['loopback', '10.0.0.0/8'],
+      '6.6.6.6, 192.0.2.9, 10.1.1.1',
+      '192.0.2.9',
+    ],
+    [
+      'that the proxy reports, and not the address that the client claims',
       ['loopback'],
       '6.6.6.6, 192.0.2.9',
       '192.0.2.9',

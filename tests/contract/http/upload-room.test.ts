@@ -58,7 +58,7 @@ function sendSlowly(server: TestServer, { token }: JobOffer, key: string, total:
   return { status: statusReceived.promise, finish: () => void outgoing.end(bytesOfMiB(total - before)) };
 }
 
-test('leaves storage for others when ten jobs announce large files', async () => {
+test('leaves storage for other jobs when ten jobs announce large files', async () => {
   const server = await open(limits(50 * GiB, 500 * GiB));
   const attackers = await Promise.all(
     Array.from({ length: 10 }, (_, n) => runJob({ server, name: `rig-${n}` })),

@@ -36,7 +36,7 @@ const remove = async (server: TestServer, { jobId }: JobOffer, key: string): Pro
 const expectStoredSizes = (server: TestServer, job: JobOffer, sizes: readonly number[]): Promise<void> =>
   expect.poll(() => storedSizes(server, job), { timeout: 10_000 }).toEqual(sizes);
 
-test('stores and counts equal files of a job once, until the last of them is removed', async () => {
+test('stores and counts equal files of a job once, until the last of these files is removed', async () => {
   const { server, job } = await open();
   const content = 'x'.repeat(4_000);
   for (const key of ['checkpoint-1.bin', 'final.bin', 'copy.bin'])

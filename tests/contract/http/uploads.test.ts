@@ -243,7 +243,7 @@ describe('the upload token', () => {
     expect(rows[0]?.details).toEqual({ why: 'not_your_job', job_id: job.jobId });
   });
 
-  test('refuses forged upload tokens, and upload tokens for other calls', async () => {
+  test('refuses forged upload tokens, and refuses upload tokens in other calls', async () => {
     const [tokenHead, attempt, seal] = job.token.split('.');
     const other = await startJob(server, await openRig(server, 'rig-2'));
     const forged = [
@@ -265,11 +265,11 @@ describe('the upload token', () => {
       headers: { 'x-simpletuner-secret': other.token },
     });
     expect(twoTokensResponse.status).toBe(401);
-    const sameTwice = await upload(server.url, job.token, 'a.txt', {
+    const sameTokenResponse = await upload(server.url, job.token, 'a.txt', {
       body: 'x',
       headers: { 'x-simpletuner-secret': job.token },
     });
-    expect(sameTwice.status).toBe(200);
+    expect(sameTokenResponse.status).toBe(200);
   });
 
   test('discards a file whose attempt ends during the upload', async () => {

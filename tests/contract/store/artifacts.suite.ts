@@ -160,7 +160,7 @@ export function describeArtifacts(open: OpenStore): void {
   });
 
   describe('uploads', () => {
-    test('counts uploads with their announced size per job, and with their reservation overall', async () => {
+    test('counts the announced size of uploads per job, and the reserved size of the uploads of all jobs', async () => {
       const store = await withJobs();
       await store.write(tx => {
         tx.putArtifact(makeArtifact('a'));

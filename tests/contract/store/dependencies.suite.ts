@@ -19,6 +19,7 @@ const idsOf = (jobs: readonly Pick<Job, 'id'>[]) => jobs.map(({ id }) => id);
 const dependent = (order: number, dependencies: Dependencies, more: Partial<PendingJob> = {}) =>
   makeJob(order, { dependencies, ...more });
 
+// Stores that all parents of this job are done, so that the job no longer waits.
 async function release(store: Store, child: PendingJob): Promise<void> {
   const { dependencies } = child;
   if (dependencies === null) throw new Error('the job has no dependencies');
@@ -82,7 +83,7 @@ export function describeDependencies(open: OpenStore): void {
       expect(store.job(child.id)?.dependencies).toEqual(allDone(makeDependencies('success', 1)));
     });
 
-    test('finds waiting jobs by their parent, and does not list waiting jobs as due for a boost', async () => {
+    test('finds waiting jobs by their parent, and does not list waiting jobs as due for a priority boost', async () => {
       const store = open();
       const rank = { ...makeJob(1).rank, boostAt: at(1) };
       const [first, second, third] = [
@@ -120,7 +121,7 @@ export function describeDependencies(open: OpenStore): void {
       expect(store.countChildren(jobId('j_1'))).toBe(2);
     });
 
-    test('finds the same waiting jobs after the rollback of a command that released or added waiting jobs', async () => {
+    test('finds the same waiting jobs after the rollback of a command that added a waiting job or ended its wait', async () => {
       const store = open();
       const child = dependent(2, makeDependencies('success', 1));
       const children = (root: string, on: AfterOn = 'success') =>
@@ -139,7 +140,7 @@ export function describeDependencies(open: OpenStore): void {
       await expectRolledBack(tx => {
         tx.replaceJob(child, { ...child, dependencies: allDone(makeDependencies('success', 1)) });
         // These jobs exceed the cache, so the store reads the awaited parents from the database. It reads within this
-        // transaction, in which the child is already released.
+        // transaction, in which the child no longer waits.
         for (let n = 10; n < 1_050; n += 1)
           tx.insertJob(dependent(n, makeDependencies('success', n + 5_000)), emptyPayload);
       });
@@ -160,7 +161,7 @@ export function describeDependencies(open: OpenStore): void {
       expect(store.endedJobs(at(99), 9)).toEqual(['j_1', 'j_2', 'j_3']);
     });
 
-    test('finds ended parents whose waiting jobs were not released', async () => {
+    test('finds ended parents whose children still wait', async () => {
       const store = open();
       const retry = makeJob(3, { retryOf: jobId('j_1'), retryRoot: jobId('j_1') });
       await put(store, makeJob(1), asEnded(makeJob(1), 'failed'));
@@ -171,7 +172,7 @@ export function describeDependencies(open: OpenStore): void {
       await put(store, dependent(5, makeDependencies('end', 2)));
       expect(store.unreleasedParents()).toEqual(['j_2']);
       await store.write(tx => tx.replaceJob(retry, asEnded(retry, 'completed')));
-      // The retry `j_3` counts for its root `j_1`, whose child was not released.
+      // The retry `j_3` counts for its root `j_1`, whose child still waits.
       expect(store.unreleasedParents().toSorted()).toEqual(['j_2', 'j_3']);
       expect(store.isAwaited(retry.id)).toBe(true);
     });

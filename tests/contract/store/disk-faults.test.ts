@@ -57,7 +57,7 @@ async function refuseWrites(fixture: StoreFixture, code = 'SQLITE_FULL'): Promis
 
 describe('a disk that refuses changes', () => {
   test.each(refusingCodes)(
-    'rolls the whole group of commands back on %s, and runs none of their effects',
+    'rolls back all commands of a transaction on %s, and runs none of their effects',
     async code => {
       const { store, db, fail } = openStoreFixture();
       const repair = fail('COMMIT', code);
@@ -97,7 +97,7 @@ describe('a disk that refuses changes', () => {
     expect(store.pendingJobs()).toHaveLength(2);
   });
 
-  test('refuses queued commands of the same turn without running them', async () => {
+  test('refuses the commands that are queued behind a refused commit, without running them', async () => {
     const { store, fail } = openStoreFixture();
     fail('COMMIT', 'SQLITE_FULL');
     const first = follow(put(store, makeJob(1)));
@@ -201,7 +201,7 @@ describe('a disk that refuses changes', () => {
   });
 });
 
-test('rejects a write while another program holds the lock, but accepts later writes', async () => {
+test('rejects a write while another program locks the database, but accepts later writes', async () => {
   const { store, logged, file } = openStoreFixture();
   const other = new Database(file);
   other.exec('BEGIN IMMEDIATE');

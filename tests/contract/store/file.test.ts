@@ -1,4 +1,4 @@
-// Guarantees that only a store in a file gives: private modes, durability, and errors for unusable files.
+// Tests what only a store in a file guarantees: private modes, durability, and errors for unusable files.
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { chmodSync, readFileSync, writeFileSync } from 'node:fs';
@@ -176,7 +176,7 @@ test('refuses writes that do not fit on a full disk, and works afterwards', asyn
   expect(store.pendingJobs()).toEqual([makeJob(2)]);
 });
 
-test('rolls all commands of a group back when the commit fails', async () => {
+test('rolls back all commands of a transaction when its commit fails', async () => {
   const { store, db } = openStoreFixture();
   await putWorkers(store, 'w_1');
   let effects = 0;

@@ -44,7 +44,7 @@ async function putOneOfEach(store: Store): Promise<readonly JobStatus[]> {
   return statuses;
 }
 
-function describeShapes(open: OpenStore): void {
+function describeStoredJobs(open: OpenStore): void {
   describe('jobs', () => {
     test.each<[string, Partial<PendingJob>]>([
       ['as submitted', {}],
@@ -123,7 +123,7 @@ function describeShapes(open: OpenStore): void {
       ['given_up', false],
       ['withdrawn', false],
     ] as const)(
-      'stores how the attempt of a pending job ended: %s (charged: %s)',
+      'stores how the attempt of a pending job ended: %s (used a retry: %s)',
       async (outcome, charged) => {
         const store = open();
         await putWorkers(store, 'w_1');
@@ -400,6 +400,6 @@ function describeLists(open: OpenStore): void {
 }
 
 export function describeJobs(open: OpenStore): void {
-  describeShapes(open);
+  describeStoredJobs(open);
   describeLists(open);
 }

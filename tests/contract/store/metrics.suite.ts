@@ -42,7 +42,7 @@ export function describeMetrics(open: OpenStore): void {
       expect(store.metricKeys(jobId('j_2'))).toEqual([]);
     });
 
-    test('replaces all pages of a curve from a position on', async () => {
+    test('replaces all pages of a curve from a given page on', async () => {
       const store = await withJobs();
       const put = (page: number, width: number, ...pages: (readonly Bucket[])[]) =>
         store.write(tx => tx.putSeries(run, 'loss', { page, width }, pages));

@@ -64,7 +64,7 @@ describe.each([
   ['first', [schema1]],
   ['second', [schema1, schema2]],
 ] as const)('migrating a database of the %s schema version', (_which, schemas) => {
-  test('keeps the queue order of migrated jobs, and sets each level from the priority', async () => {
+  test('keeps the queue order of migrated jobs, and sets the level of each job to its priority', async () => {
     const store = open(
       writeDatabase(schemas, put => {
         for (const [index, priority] of [10, 50, 0, 40, 10, 39].entries()) putJob(put, index + 1, priority);

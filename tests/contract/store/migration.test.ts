@@ -126,7 +126,7 @@ const spec = {
 };
 
 describe('migrating workers', () => {
-  test('keeps all facts of migrated workers, and gives them no strikes', () => {
+  test('keeps all facts of migrated workers, and counts no failed job starts against the workers', () => {
     const drain = { reason: 'new disk', by: 'ada', since: at(5) };
     const store = open(
       writeOldFile(old => {

@@ -142,6 +142,8 @@ function describeFilters(open: OpenStore): void {
   });
 }
 
+// The rank of a job decides its position in the queue: by level, then by turn, a sort number within the level. The level
+// follows from the priority, the boosts of a long wait, and `top`, which counts moves to the top of the queue.
 function describeRanks(open: OpenStore): void {
   describe('rank of a job', () => {
     test('stores and replaces the rank of a job unchanged', async () => {
@@ -176,7 +178,7 @@ function describeRanks(open: OpenStore): void {
   });
 
   describe('highestTop', () => {
-    test('returns the top number 0 while no job was moved to the top', async () => {
+    test('returns 0 as the highest top number while no job was moved to the top of the queue', async () => {
       const store = open();
       expect(store.highestTop()).toBe(0);
       await put(store, makeJob(1));
@@ -197,7 +199,7 @@ function describeRanks(open: OpenStore): void {
     });
   });
 
-  test('returns jobs due for a boost, the most overdue first, except blocked and live jobs', async () => {
+  test('returns pending jobs due for a priority boost, the most overdue first, except blocked jobs', async () => {
     const store = open();
     await putWorkers(store, 'w_1');
     await put(store, ranked(1, { boostAt: at(20) }));
@@ -266,9 +268,10 @@ function describeEnds(open: OpenStore): void {
     ]);
   });
 
-  test('finds the newest completed jobs with the same likeness key, of one user or of all users', async () => {
+  test('finds the newest completed jobs that are alike, of one user or of all users', async () => {
     const store = open();
     await putWorkers(store, 'w_1');
+    // Jobs with the same likeness key are alike.
     const putEndedRun = async (
       order: number,
       likeness: string | null,
@@ -360,7 +363,7 @@ function describeQueueOrder(open: OpenStore): void {
     for (const job of waiting) expect(store.queuedJobs(10)[store.position(job) - 1]).toBe(job.id);
   });
 
-  test('orders jobs of one level by turn, then by submission, and finds the neighbours of a job', async () => {
+  test('orders jobs of one level by turn (sort number), then by submission, and finds the neighbours of a job', async () => {
     const store = open();
     const turns = [1, 2, 0.5, 2, 1.5];
     const jobs = turns.map((turn, index) => ranked(index + 1, { turn }));

@@ -89,7 +89,7 @@ function reopen(file: string): Store {
 }
 
 describe('replacing the database with a backup', () => {
-  test('prepares the backup next to the database, signs it, and replaces the database by a rename', async () => {
+  test('prepares a copy of the backup, signs the copy, and replaces the database by a rename', async () => {
     const fixture = await openFixture();
     const replacement = await prepareOrThrow(fixture);
     expect(replacement.backup).toMatchObject({
@@ -97,7 +97,7 @@ describe('replacing the database with a backup', () => {
       kind: 'manual',
     } satisfies Partial<Backup>);
     expect(replacement.backup.bytes).toBeGreaterThan(0);
-    // The prepared backup is not in use yet.
+    // The prepared copy is not in use yet.
     expect(workersOf(fixture.store)).toEqual(['w_first', 'w_last']);
     await fixture.store.close();
     await replacement.sign(() => restoredFact);

@@ -103,7 +103,7 @@ type Reader = Pick<Tx, 'job' | 'payload' | 'liveJobOf' | 'worker' | 'workers' | 
 const readAll = (read: Reader) => ({
   jobs: orders.map(order => read.job(makeJob(order).id)),
   payloads: orders.map(order => read.payload(makeJob(order).id)),
-  held: workers.map(read.liveJobOf),
+  liveJobs: workers.map(read.liveJobOf),
   workers: workers.map(read.worker),
   everyone: read.workers(),
   owners: hashes.map(read.workerByTokenHash),

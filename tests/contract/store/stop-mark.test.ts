@@ -17,6 +17,9 @@ import { listingLog, newFile, overwriteBytes } from './bench.ts';
 import { makeJob, put, putWorkers } from './builders.ts';
 import { createStopMark } from '../../../main/store/db/file-check.ts';
 
+// The stop mark is a file that an orderly stop leaves next to the database. With a valid stop mark, the next start skips
+// the check of the whole database.
+
 const checkQuery = 'PRAGMA quick_check(1)';
 
 interface Opened extends DataStore {

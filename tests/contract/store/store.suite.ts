@@ -20,7 +20,7 @@ import { describeTokens } from './tokens.suite.ts';
 import { describeWorkers } from './workers.suite.ts';
 import { describeWrites } from './writes.suite.ts';
 
-// Tests the requirements of ports.ts, for any implementation of the store.
+// Tests what main/orchestrator/ports requires of a store, for any implementation.
 export function describeStore(name: string, open: OpenStore): void {
   describe(name, () => {
     describeWorkers(open);

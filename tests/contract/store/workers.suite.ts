@@ -77,7 +77,7 @@ const update: NonNullable<Worker['update']> = {
   reason: 'the new program ends with “exit 9”\u2028',
 };
 
-const shapes: readonly [string, Partial<Worker>][] = [
+const workerVariants: readonly [string, Partial<Worker>][] = [
   ['that never registered', {}],
   ['of the ephemeral type', { type: 'ephemeral' }],
   [
@@ -111,7 +111,7 @@ const shapes: readonly [string, Partial<Worker>][] = [
 
 export function describeWorkers(open: OpenStore): void {
   describe('workers', () => {
-    test.each(shapes)('stores a worker %s unchanged', async (_what, changes) => {
+    test.each(workerVariants)('stores a worker %s unchanged', async (_what, changes) => {
       const store = open();
       const worker = makeWorker(changes);
       await store.write(tx => tx.insertWorker(worker, 'hash'));
@@ -120,26 +120,29 @@ export function describeWorkers(open: OpenStore): void {
       expect(store.workerByTokenHash('hash')).toEqual(worker);
     });
 
-    test.each(shapes)('replaces a worker by a worker %s, and keeps its token', async (_what, changes) => {
-      const store = open();
-      const before = makeWorker({
-        agent: unknownAgent,
-        drain: { reason: 'old', by: 'eve', since: at(1), deadlineMs: 7 },
-        strikes: [jobId('j_9')],
-        quarantine: { reason: 'old', since: at(1) },
-        lastContactAt: at(1),
-        gone: 'silent',
-        served: true,
-        update: { ...update, id: UpdateId.parse('u_9') },
-      });
-      const after = makeWorker({ ...changes, createdAt: before.createdAt });
-      await store.write(tx => {
-        tx.insertWorker(before, 'hash');
-        tx.updateWorker(after);
-      });
-      expect(store.worker(before.id)).toEqual(after);
-      expect(store.workerByTokenHash('hash')).toEqual(after);
-    });
+    test.each(workerVariants)(
+      'replaces a worker by a worker %s, and keeps its token',
+      async (_what, changes) => {
+        const store = open();
+        const before = makeWorker({
+          agent: unknownAgent,
+          drain: { reason: 'old', by: 'eve', since: at(1), deadlineMs: 7 },
+          strikes: [jobId('j_9')],
+          quarantine: { reason: 'old', since: at(1) },
+          lastContactAt: at(1),
+          gone: 'silent',
+          served: true,
+          update: { ...update, id: UpdateId.parse('u_9') },
+        });
+        const after = makeWorker({ ...changes, createdAt: before.createdAt });
+        await store.write(tx => {
+          tx.insertWorker(before, 'hash');
+          tx.updateWorker(after);
+        });
+        expect(store.worker(before.id)).toEqual(after);
+        expect(store.workerByTokenHash('hash')).toEqual(after);
+      },
+    );
 
     test('returns pages of workers in the order of their creation', async () => {
       const store = open();

@@ -36,7 +36,7 @@ export function describeWrites(open: OpenStore): void {
       expect(await Promise.all(answers)).toEqual([1, 'two', null, undefined]);
     });
 
-    test('runs the commands of a turn in order, then their effects, then the answers', async () => {
+    test('runs the commands of one event loop turn in order, then their effects, then the answers', async () => {
       const store = open();
       const trace: string[] = [];
       const command = (name: string) =>

@@ -1,5 +1,5 @@
 /**
- * `npm run faults -- --recovery`: compares the completed jobs in the ten seconds before a fault and after its recovery point. One
+ * `npm run faults -- --recovery`: compares the completed jobs in the ten seconds before a fault and after it is over. One
  * server and one fleet get all faults one after the other. Low figures do not fail the run. Only a lost job, or a job that ends
  * twice, fails the run.
  */

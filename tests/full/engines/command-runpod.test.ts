@@ -37,7 +37,7 @@ test('orders a RunPod pod that starts the worker and deletes itself, without exp
   expect(JSON.stringify(calls.map(({ argv }) => argv))).not.toContain(joinToken);
 });
 
-test('deletes a stopped RunPod pod, and reports it as preempted when it was interruptible', async () => {
+test('deletes a stopped RunPod pod, and reports its launch as preempted when the pod was interruptible', async () => {
   const engine = engineOf('t2');
   await engine.launch(order('a'));
   const [id, pod] = [...api.items].find(([, { name }]) => name === 'trainyard-t2-a')!;

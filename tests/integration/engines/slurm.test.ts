@@ -260,26 +260,29 @@ describe.concurrent('an order to Slurm', () => {
       ['update', 'JobId=JOB', 'TimeLimit=1', 'Dependency=afterany:OTHER'],
       { kind: 'dependency', text: 'Dependency' },
     ],
-  ] as const)('reports why a launch waits in Slurm: case "%s"', async (id, partition, change, reason) => {
-    const blockingLaunch = await launchOne(`before${id}`, { partition: 'down' });
-    const { engine, launchId, jobId } = await launchOne(id, { partition });
-    const argv = change.map(word => word.replace('JOB', jobId).replace('OTHER', blockingLaunch.jobId));
-    if (argv.length > 0) await lab.slurm('scontrol', ...argv);
-    expect(
-      await waitForSighting(engine, launchId, sighting => sighting.reason?.text === reason.text),
-    ).toMatchObject({
-      state: 'waiting',
-      reason,
-      startedAt: null,
-      nodes: [],
-      exit: null,
-    });
-    await engine.end([launchId], 'ask');
-    expect(await waitForSighting(engine, launchId, isEnded)).toMatchObject({
-      exit: 'cancelled',
-      startedAt: null,
-    });
-  });
+  ] as const)(
+    'reports why launch "%s" waits on partition "%s" (scontrol arguments %j): %j',
+    async (id, partition, change, reason) => {
+      const blockingLaunch = await launchOne(`before${id}`, { partition: 'down' });
+      const { engine, launchId, jobId } = await launchOne(id, { partition });
+      const argv = change.map(word => word.replace('JOB', jobId).replace('OTHER', blockingLaunch.jobId));
+      if (argv.length > 0) await lab.slurm('scontrol', ...argv);
+      expect(
+        await waitForSighting(engine, launchId, sighting => sighting.reason?.text === reason.text),
+      ).toMatchObject({
+        state: 'waiting',
+        reason,
+        startedAt: null,
+        nodes: [],
+        exit: null,
+      });
+      await engine.end([launchId], 'ask');
+      expect(await waitForSighting(engine, launchId, isEnded)).toMatchObject({
+        exit: 'cancelled',
+        startedAt: null,
+      });
+    },
+  );
 
   it('reports the expected start of a launch that waits for resources', async () => {
     const first = await launchOne('full', { partition: 'small' }, { gpus: 2, wallTimeS: 3_600 });

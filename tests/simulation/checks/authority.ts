@@ -29,7 +29,10 @@ export function readClaim(request: WireRequest): Claim {
   return nothing;
 }
 
-/** Checks I4: only the newest attempt of a job can change the job, and only through the worker that holds the attempt. */
+/**
+ * Checks invariant I4 (docs/internals/faults.md): only the newest attempt of a job can change the job, and only through the
+ * worker of that attempt.
+ */
 export const watchAuthority: Check = scene => ({
   onCommit(command) {
     for (const change of command.changes) {

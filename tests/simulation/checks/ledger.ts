@@ -10,7 +10,7 @@ const live: ReadonlySet<Job['status']> = new Set([
   'cancelling',
 ]);
 
-/** Returns true when a worker holds an attempt of this job now. */
+/** Returns true when the job has an attempt that has not ended. */
 export const isLive = (job: Job): job is LiveJob => live.has(job.status);
 
 export const isFinal = (job: Job): boolean => !isLive(job) && job.status !== 'pending';

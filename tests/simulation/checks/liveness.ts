@@ -5,8 +5,8 @@ import { isFinal } from './ledger.ts';
 const endWithinMs = 600_000;
 
 /**
- * Computes the world time by which all jobs must have ended: ten minutes after the last fault and the last backoff. The returned
- * check collects the backoffs.
+ * Computes the virtual time of the simulation by which all jobs must have ended: ten minutes after the last fault and the last
+ * backoff. The returned check collects the backoffs.
  */
 export function createDeadline() {
   let waitsUntil = 0;

@@ -2,7 +2,7 @@ import type { Check, Scene } from '../world/scene.ts';
 
 /**
  * Checks jobs that train on several workers: their trainers start only when all workers are ready, a worker trains one job at a
- * time, and no worker stays held at the end.
+ * time, and no worker stays reserved (held) for a job at the end.
  */
 export const watchNodes: Check = scene => ({
   onTrainerStart({ attemptId, machine }) {

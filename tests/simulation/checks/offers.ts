@@ -12,7 +12,7 @@ const cooldownAfterCancelMs = 500;
 /** Number of unacknowledged offers after which the orchestrator quarantines a worker. */
 const maxMissed = 3;
 
-/** Maximum delay of a repeated offer in ms of world time. The ticks and the drift of clocks cause the delay. */
+/** Maximum delay of a repeated offer in virtual ms of the simulation. The ticks and the drift of clocks cause the delay. */
 const leewayMs = 2_500;
 
 interface Sent {

@@ -1,6 +1,9 @@
 import type { Check } from '../world/scene.ts';
 
-/** Checks invariant I6: the panel receives each stored event exactly once and in order, also when it reconnects. */
+/**
+ * Checks invariant I6 (docs/internals/faults.md): the panel receives each stored event once and in order, even after
+ * reconnects.
+ */
 export const watchPanel: Check = scene => {
   let last = 0;
   return {

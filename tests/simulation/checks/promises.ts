@@ -4,7 +4,9 @@ import type { Check, Scene } from '../world/scene.ts';
 import type { WireRequest } from '../world/wire.ts';
 import { isLive } from './ledger.ts';
 
-/** Checks I1 at each start of the orchestrator and at the end: no acknowledged job is lost. */
+/**
+ * Checks invariant I1 (docs/internals/faults.md) at each start of the orchestrator and at the end: no acknowledged job is lost.
+ */
 export const watchSubmits: Check = scene => {
   const promised = new Set<JobId>();
   const removed = new Set<JobId>();
@@ -28,7 +30,7 @@ export const watchSubmits: Check = scene => {
   };
 };
 
-/** Checks I8: a draining worker gets no offers, and a drain lasts until an undrain or the deletion of the worker. */
+/** Checks invariant I8: a draining worker gets no offers, and a drain lasts until an undrain or the deletion of the worker. */
 export const watchDrains: Check = scene => {
   const draining = new Set<WorkerId>();
   return {
@@ -66,9 +68,12 @@ interface Tokens {
   readonly old: string | null;
 }
 
-/** Checks I9: once a rotation is on disk, no older token works, except one that the rotation keeps until the job ends. */
+/**
+ * Checks invariant I9: once a rotation is on disk, no older token works, except one that the rotation keeps until the job ends.
+ */
 export const watchTokens: Check = scene => {
   const valid = new Map<WorkerId, Tokens>();
+  /** Requests that arrived with an invalid token. */
   const late = new Set<WireRequest>();
   const isDead = (worker: WorkerId | null, token: string): boolean => {
     const tokens = worker === null ? undefined : valid.get(worker);
@@ -149,7 +154,8 @@ function objection(
   const job = ledger.job(id);
   if (job === null) return `${id} is not on disk`;
   const node = disk.store.heldNodeOf(worker);
-  // All workers of an attempt except the first get offers until their node has ended, and then only cancels.
+  // In an attempt on several workers, each worker except the first has a node. It gets offers until its node has ended, then only
+  // cancels.
   if (node?.attemptId === attemptId)
     return (node.state === 'ended') === (wanted === 'cancelling') ? null : `its node is ${node.state}`;
   if (job.attempt?.id !== attemptId || job.attempt.workerId !== worker)

@@ -60,7 +60,9 @@ export const watchDeletions: Check = scene => {
   };
 };
 
-/** Checks that submissions with the same key create one job, and that a no-wait job is dispatched within its submission. */
+/**
+ * Checks that submissions with the same key create one job, and that a no-wait job is dispatched together with its submission.
+ */
 export const watchSubmissions: Check = scene => {
   const keyed = new Map<number, JobId>();
   return {

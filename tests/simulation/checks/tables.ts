@@ -45,8 +45,8 @@ export const watchTables: Check = scene => {
 };
 
 /**
- * Returns true for a duplicated registration that arrives after a newer registration or after the goodbye. No caller waits for
- * its answer.
+ * Returns true for a duplicated registration that arrives after a newer registration or after the worker's goodbye. No
+ * caller waits for the answer to such a copy.
  */
 function isOldCopy(request: WireRequest, worker: Worker | null): boolean {
   if (request.kind !== 'worker' || !request.path.endsWith('/register') || !worker?.agent) return false;
@@ -172,8 +172,8 @@ function reportRow(worker: WorkerId, claim: Claim, job: Job, read: Read): readon
     return ['the last attempt of a pending job, busy with another -> 409 superseded', 'attempt_superseded'];
   if (word === 'completed') return ['the last attempt of a pending job -> 200, re-adopted', 'ok'];
   if (mayBeRevived(attempt)) {
-    // A v2 agent starts nothing before its claim is accepted, so a claim of a withdrawn offer is refused. A v1 agent
-    // starts its trainer before the report, so its claim cannot be refused.
+    // A v2 agent starts nothing before its claim (the report `starting`) is accepted, so a claim of a withdrawn offer is refused.
+    // A v1 agent starts its trainer before the report, so its claim cannot be refused.
     const isRefusedClaim = word === 'starting' && !isV1;
     return [
       'the last attempt of a pending job -> 200, re-adopted',

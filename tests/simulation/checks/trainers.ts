@@ -6,11 +6,14 @@ import type { WireRequest } from '../world/wire.ts';
 import { eventOf, readClaim } from './authority.ts';
 import { isLive } from './ledger.ts';
 
-/** Checks I12 and related invariants: compares the orchestrator's view of trainers with the trainers that really run. */
+/**
+ * Checks invariant I12 (docs/internals/faults.md) and related rules: compares the orchestrator's view of trainers with the
+ * trainers that really run.
+ */
 export const watchTrainers: Check = scene => {
   /** Jobs that a user released from a silent worker. That user accepts that two trainers may run. */
   const released = new Set<JobId>();
-  /** Attempts whose claim the orchestrator has accepted. */
+  /** Attempts whose claim (the report `starting`) the orchestrator has accepted. */
   const claimed = new Set<string>();
   return {
     onAnswer(request, answer) {
@@ -99,7 +102,7 @@ function expectNoOtherTrainer(scene: Scene, trainer: Trainer, released: Readonly
       'one trainer per machine',
       `${trainer.jobId} starts on ${trainer.machine}, where ${trainerOnMachine.jobId} runs`,
     );
-  // A v1 agent does not know this rule, so check only v2 agents.
+  // A v1 agent cannot guarantee that a job has only one trainer, so check only v2 agents.
   const trainerOfJob = others.find(
     ({ jobId, attemptId, machine }) =>
       jobId === trainer.jobId && !isV1On(scene, machine) && !isOnSeveral(scene, attemptId, trainer),

@@ -9,8 +9,8 @@ const observedLifecycle = new URL('observed-lifecycle.ts', import.meta.url).href
 
 /**
  * Makes Node load the product's modules with changes: `job-lifecycle` publishes each of its steps, and the planted bug is added,
- * if one is given. Call this before importing any of these modules. Throws when the text that a plant replaces does not occur
- * exactly once.
+ * if one is given. Call this before importing any of these modules. Throws when the text that the planted bug replaces does not
+ * occur exactly once.
  */
 export function install(plant: Plant | null): void {
   const planted = plant === null ? new Map<string, string>() : sourcesWith(plant);
@@ -30,7 +30,7 @@ export function install(plant: Plant | null): void {
   });
 }
 
-/** @internal Returns the changed source of each module that a plant changes, by the URL of the module. */
+/** @internal Returns the changed source of each module that a planted bug changes, by the URL of the module. */
 export function sourcesWith({ name, changes }: Plant): ReadonlyMap<string, string> {
   const sources = new Map<string, string>();
   for (const { file, text, instead } of changes) {

@@ -8,7 +8,7 @@ import {
 import type { Job } from '../../../main/orchestrator/ports/index.ts';
 import { type Step, stepChannel } from './steps.ts';
 
-// The function `advance` below shadows the exported `advance` of that module.
+// The function `advance` below replaces the `advance` that this line would export.
 export * from '../../../main/orchestrator/rules/job-lifecycle.ts';
 
 const steps = channel(stepChannel);

@@ -2,7 +2,7 @@
 export interface Plant {
   readonly name: string;
   readonly changes: readonly Change[];
-  /** `pools`: only worlds with pools can find the bug. */
+  /** `pools`: only simulations with pools can find the bug. */
   readonly world?: 'pools';
 }
 

@@ -6,7 +6,7 @@ const plant = (name: string, file: string, text: string, instead: string): Plant
   changes: [orchestrator(file, text, instead)],
 });
 
-/** Bugs in the code that orders machines. The worlds with pools must find each of them. */
+/** Bugs in the code that orders machines. The simulations with pools must find each of them. */
 export const poolPlants: readonly Plant[] = [
   plant(
     'an order without an answer is repeated immediately',

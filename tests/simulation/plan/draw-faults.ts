@@ -77,6 +77,7 @@ const kinds: readonly Draw[] = [
   }),
 ];
 
+/** Changes the network conditions of a client. The caller adds the duration. */
 const weather = (place: Place, condition: object) => ({ kind: 'weather', place, condition }) as const;
 
 /** Maximum number of kinds of faults that a seed enables. */
@@ -118,8 +119,8 @@ export function drawFaults(
 }
 
 /**
- * Draws a long outage that starts together with a training. Random faults rarely hit a training that outlasts both takeover and
- * outage.
+ * Draws an outage that starts together with a training and lasts longer than the takeover time. The other faults rarely hit a
+ * training that is long enough for a takeover.
  */
 function drawCutOff(random: Random, { t, healAtMs }: Span): readonly Fault[] {
   if (!random.chance(0.35)) return [];

@@ -1,7 +1,9 @@
 import type { Random } from '../world/random.ts';
 import type { Act, SubmitTerms, JobPlan, Span } from './plan.ts';
 
-/** Draws how a user submits a job. `random` must be a separate stream, so that the draws do not change what the job does. */
+/**
+ * Draws how a user submits a job. `random` must be a separate random stream, so that the draws do not change what the job does.
+ */
 export function drawSubmitTerms(random: Random, index: number): SubmitTerms {
   const needsApproval = random.chance(0.15);
   return {

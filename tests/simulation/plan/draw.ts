@@ -84,7 +84,7 @@ function drawJobs(random: Random, { t, healAtMs }: Span): readonly JobPlan[] {
         ...(jobRandom.chance(0.3) && {
           retry_on: [jobRandom.pick(['trainer_exit', 'trainer_signal', 'timeout', 'start_failed'])],
         }),
-        // A job on two workers has no labels, because two rigs in the same zone may not exist.
+        // A job on two workers has no labels, because there may be no two rigs in the same zone.
         ...(isOnTwo && { num_nodes: 2, worker_labels: {} }),
       },
       stopsWithoutContact: jobRandom.chance(0.4),
@@ -94,7 +94,7 @@ function drawJobs(random: Random, { t, healAtMs }: Span): readonly JobPlan[] {
   });
 }
 
-/** Draws the result of a start. `quietChance`: the probability that the trainer prints nothing before its end. */
+/** Draws the result of starting a job on a rig. `quietChance`: the probability that the trainer prints nothing before its end. */
 function drawStartPlan(random: Random, t: number, quietChance: number): StartPlan {
   if (random.chance(0.04)) return random.pick(['rejected', 'start_failed']);
   return {

@@ -114,6 +114,7 @@ export type Place = number | 'people' | 'panel';
 
 /** A fault without its time. */
 export type Trouble =
+  /** Changes the network conditions of one client. */
   | { readonly kind: 'weather'; readonly place: Place; readonly condition: Condition; readonly forMs: number }
   | { readonly kind: 'break streams'; readonly place: Place; readonly how: 'reset' | 'half-open' }
   | { readonly kind: 'pause agent'; readonly rig: number; readonly forMs: number }
@@ -121,8 +122,10 @@ export type Trouble =
   | { readonly kind: 'reboot rig'; readonly rig: number; readonly downMs: number }
   | { readonly kind: 'lose rig' | 'preempt rig' | 'upgrade agent' | 'kill guard'; readonly rig: number }
   | { readonly kind: 'set clock'; readonly place: number | 'orchestrator'; readonly byMs: number }
+  /** `sleep`: the orchestrator's machine sleeps, so that its monotonic clock also stops. */
   | { readonly kind: 'pause orchestrator' | 'sleep'; readonly forMs: number }
   | { readonly kind: 'stop orchestrator' | 'kill orchestrator'; readonly downMs: number }
+  /** Crashes the orchestrator at this point of a command that changes a job, after `skip` other such commands. */
   | { readonly kind: 'crash at'; readonly point: CrashPoint; readonly skip: number; readonly downMs: number }
   | { readonly kind: 'disk full'; readonly forMs: number }
   /** Disconnects the rig on which the next trainer starts. */

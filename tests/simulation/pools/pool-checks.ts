@@ -12,7 +12,7 @@ interface PoolChecksDeps {
   readonly life: () => number;
 }
 
-/** Maximum time in ms until an ended launch is gone from the engine, including all outages. */
+/** Maximum time in ms in which the orchestrator must end a machine that it no longer needs, including all outages. */
 const maxEndMs = 300_000;
 /** The orchestrator must request a list at least this many ms after an unanswered order before it repeats the order. */
 const unclearMs = 30_000;
@@ -24,7 +24,7 @@ export function watchPools({ pools, engines, violate, life }: PoolChecksDeps) {
   const { fleet } = pools;
   /** State of each launch that was open at the previous check. */
   const previousStates = new Map<LaunchId, Launch['state']>();
-  /** The time at which each condition began to hold, by the key of the condition. */
+  /** The time at which each condition became true, by the key of the condition. */
   const heldSince = new Map<string, number>();
   /** The time of the last order that the engine has not answered clearly, by launch. */
   const silentSince = new Map<LaunchId, number>();
@@ -104,7 +104,7 @@ export function watchPools({ pools, engines, violate, life }: PoolChecksDeps) {
     }
   }
 
-  /** Calls `report` when a condition has held for longer than `forMs`. `key` identifies the condition between checks. */
+  /** Calls `report` when a condition has been true for longer than `forMs`. `key` identifies the condition between checks. */
   function reportIfLasting(key: string, holds: boolean, forMs: number, report: () => void): void {
     const now = fleet.clock.wall();
     if (!holds) heldSince.delete(key);

@@ -67,6 +67,8 @@ export async function runPoolPlan({ seed, jobs, disturbedMs }: PoolPlan): Promis
   const isLarge = jobs >= 500;
   const trace: string[] = [];
   const violations: { rule: string; how: string; atS: number }[] = [];
+  // `isRough`: the engines fail at random. `isStuck`: machines do not start. `points`: number of moments so far at which a kill
+  // is possible. The orchestrator is killed when `points` reaches `killAt`, unless `killAt` is 0.
   const state = { isRough: true, isStuck: false, killAt: 0, points: 0, isDead: false, kills: 0 };
   const pools = await createPoolFleet({
     onPoint: () => {

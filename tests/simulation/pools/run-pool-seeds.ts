@@ -7,6 +7,7 @@ export interface PoolSeedOptions {
   /** Number of jobs in each fleet. */
   readonly jobs: number;
   readonly showsTrace: boolean;
+  /** Name of the planted bug, for the printed command that repeats the run; null when there is none. */
   readonly plant: string | null;
   readonly log: (line: string) => void;
 }

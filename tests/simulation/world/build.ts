@@ -30,7 +30,10 @@ export interface World {
   readonly troubles: Troubles;
   /** Creates a worker, and starts its agent on a new rig. */
   addWorker(plan: RigPlan): Promise<void>;
-  /** Ends all faults, and removes rigs with random or mute agents. From then on, trainings are short and succeed. */
+  /**
+   * Ends all faults, and removes the rigs whose agents send random calls or acknowledge no offer. From then on, trainings are
+   * short and succeed.
+   */
   calmDown(): void;
   close(): Promise<void>;
 }
@@ -38,7 +41,9 @@ export interface World {
 interface WorldDeps {
   readonly plan: Plan;
   readonly observers: (scene: Scene) => readonly Observer[];
+  /** See `Scene.reach`. */
   readonly reach: (row: string) => void;
+  /** See `Scene.violate`. */
   readonly violate: (rule: string, how: string) => void;
 }
 
@@ -258,7 +263,10 @@ const short: TrainingBehaviour = {
   childrenMs: 0,
 };
 
-/** Returns the result of a start. `run`: number of earlier trainers of the job. In a calm world, all trainings are short. */
+/**
+ * Returns the result of starting a job on a rig. `run`: number of earlier trainers of the job. In a calm world, all trainings
+ * are short.
+ */
 function startPlanFor(plan: Plan, rig: RigPlan, job: number, run: number, isCalm: boolean): StartPlan {
   if (isCalm) return short;
   const { starts: startPlans } = plan.jobs[job] ?? { starts: [short] as const };

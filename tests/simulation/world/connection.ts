@@ -16,7 +16,7 @@ export interface StreamListeners {
 export interface Connection {
   /** True when both ends keep the connection open and data arrives. */
   readonly isHealthy: boolean;
-  /** World time at which the client learned that the stream is open; infinite until then. */
+  /** Virtual time of the simulation at which the client learned that the stream is open; infinite until then. */
   readonly openSince: number;
   /** Closes the connection at the client's end. */
   close(): void;

@@ -40,6 +40,7 @@ export interface Committed {
   readonly tokens: readonly TokenChange[];
 }
 
+/** A moment of a command. Its effects are the callbacks that it has registered with `afterCommit`. */
 export type CrashPoint = 'before commit' | 'after commit' | 'after effects';
 
 export interface DiskListeners {
@@ -68,6 +69,7 @@ export interface Disk {
   armCrash(armed: { readonly point: CrashPoint; readonly skip: number } | null): void;
   /** Records this call as the cause of all commands that `run` issues. */
   during<T>(cause: WireRequest, run: () => T): T;
+  /** Opens the disk for a new process of the orchestrator. */
   begin(clock: Clock): DiskLife;
 }
 

@@ -26,7 +26,7 @@ export interface Link extends LinkProperties {
   impose(condition: Condition): () => void;
   /** True while the link loses no data and adds no long delay. */
   readonly isCalm: boolean;
-  /** World time at which the link was last disturbed; the current time while it is disturbed. */
+  /** Virtual time of the simulation at which the link was last disturbed; the current time while it is disturbed. */
   readonly disturbedAt: number;
   /** The newest stream, open or closed. */
   readonly stream: Connection | null;
@@ -136,7 +136,7 @@ export function createLink(deps: LinkDeps): Link {
 
 /**
  * Returns true for calls that the simulation can deliver twice. It never duplicates calls of users: after a duplicated rotation,
- * the caller could hold the revoked token, which no rule forbids. It never duplicates registrations of a v1 agent. These
+ * the caller could have only the revoked token, and no rule forbids this. It never duplicates registrations of a v1 agent. These
  * registrations have no number, so a late duplicate could withdraw a job that was dispatched after the first registration.
  */
 const canBeDoubled = (request: WireRequest): boolean =>

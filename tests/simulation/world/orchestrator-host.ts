@@ -44,11 +44,11 @@ export interface OrchestratorHost {
   steadyMs(): number;
   /** Number of pauses so far, including short ones. */
   readonly pauses: number;
-  /** World time at which the process was last started, stopped, paused or resumed. */
+  /** Virtual time of the simulation at which the process was last started, stopped, paused or resumed. */
   readonly changedAt: number;
 }
 
-/** Pauses longer than this, in ms, do not count as time: 5 s and one tick of the orchestrator's steady clock. */
+/** The steady clock does not count pauses longer than this: the sum of 5 s and one tick of the clock, in ms. */
 const maxCountedPauseMs = 6_000;
 
 interface HostDeps {

@@ -71,7 +71,7 @@ export function createPeople({ process, link, random, rigOf }: PeopleDeps): Peop
     return id !== undefined && owners.get(id) === user ? id : null;
   };
 
-  /** Makes a call as the users. `what`: the description of the call in the trace. */
+  /** Makes a call on behalf of the users. `what`: the description of the call in the trace. */
   const callOnce = (what: string, act: OrchestratorCall): Promise<WireAnswer> =>
     link.call(process, { kind: 'person', what, act }, callTimeoutMs);
   const sleep = (ms: number): Promise<void> =>

@@ -9,7 +9,7 @@ import type { WireAnswer } from './wire.ts';
 
 type OrchestratorCall = (orchestrator: Orchestrator) => Promise<Outcome<unknown>>;
 
-/** Makes a call as the users, and returns its answer. `what`: the description of the call in the trace. */
+/** Makes a call on behalf of the users, and returns its answer. `what`: the description of the call in the trace. */
 type MakeCall = (what: string, act: OrchestratorCall) => Promise<WireAnswer>;
 
 interface QueuePeopleDeps {

@@ -95,7 +95,7 @@ function launchAgent(deps: LaunchDeps): RunningAgent {
 }
 
 /**
- * Prepares and starts simulated trainings. The folder of a prepared job is the attempt's id, by which `start` finds the offer.
+ * Prepares and starts simulated trainings. A prepared job has the attempt's id as its folder, so that `start` can find the offer.
  */
 function trainingOf({ guard, process, behaviourOf }: LaunchDeps) {
   const offers = new Map<string, JobOffer>();

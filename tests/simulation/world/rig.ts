@@ -15,7 +15,7 @@ export interface RunningAgent {
   }>;
   /** Returns true when the agent would refuse an offer: it has a job, believes that it has one, or is about to leave. */
   readonly isBusy: () => boolean;
-  /** Sends SIGTERM, as before the end of a spot instance. The agent then stops its trainer and leaves. */
+  /** Makes the agent stop its trainer and leave, as before the end of a spot instance. */
   leaveNow(): void;
   /** Makes the agent exit for an upgrade. The next version adopts the training. */
   handOver(): void;
@@ -32,7 +32,7 @@ export interface Rig {
   /** True when the agent will not start again, because it has left or the machine is lost. */
   readonly isRetired: boolean;
   readonly isBusy: boolean;
-  /** World time at which the agent was last started, stopped, paused, resumed or told to leave. */
+  /** Virtual time of the simulation at which the agent was last started, stopped, paused, resumed or told to leave. */
   readonly changedAt: number;
   /** The newest token that the owner has. */
   readonly token: string;

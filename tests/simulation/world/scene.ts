@@ -22,6 +22,7 @@ export interface SceneRig {
 /** The world of one seed as the checks see it. */
 export interface Scene {
   readonly plan: Plan;
+  /** The virtual clock of the simulation. Each machine has its own clocks, which can drift, jump and stop. */
   readonly world: VirtualClock;
   readonly trace: Trace;
   readonly disk: Disk;
@@ -34,11 +35,11 @@ export interface Scene {
   /** Returns the worker of a current or former token; null for a token that was never issued. */
   workerOf(token: string): WorkerId | null;
   /**
-   * Returns the world time since when nothing has disturbed this rig, its link or the orchestrator; the current time during a
-   * disturbance.
+   * Returns the virtual time of the simulation at which the last disturbance of this rig, its link or the orchestrator ended;
+   * the current time during a disturbance.
    */
   calmSince(rig: Rig): number;
-  /** Records that a row of a table was reached. */
+  /** Records that a row of the state tables (checks/rows.ts) was reached. */
   reach(row: string): void;
   /** Reports a violation, which ends the run. */
   violate(rule: string, how: string): void;

@@ -10,7 +10,7 @@ export interface TrainingBehaviour {
   readonly ends: Exit;
   /** Reaction to SIGTERM: dies, saves a last checkpoint and exits with 0, or ignores it. */
   readonly onTerm: 'dies' | 'finishes' | 'ignores';
-  /** Time in ms for which child processes hold the GPU after the end of the trainer, unless a signal ends them. */
+  /** Time in ms for which child processes use the GPU after the end of the trainer, unless a signal ends them. */
   readonly childrenMs: number;
 }
 
@@ -26,7 +26,7 @@ export interface Trainer {
   /** Null when the agent knows no attempts. */
   readonly attemptId: AttemptId | null;
   readonly machine: string;
-  /** World time. */
+  /** Virtual time of the simulation in ms. */
   readonly startedAt: number;
   /** True while any process of the group runs. */
   readonly isAlive: boolean;

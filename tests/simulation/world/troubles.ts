@@ -8,7 +8,10 @@ import type { VirtualClock } from '../../support/virtual-clock.ts';
 
 export interface Troubles {
   begin(fault: Fault): void;
-  /** Ends all faults, resumes or starts the orchestrator, and starts all stopped agents that are not retired. */
+  /**
+   * Ends all faults, resumes or starts the orchestrator, and starts all stopped agents except those on retired rigs
+   * (`Rig.isRetired`).
+   */
   heal(): void;
   /** Kills and restarts the orchestrator at the moment of an armed crash. */
   onCrash(): void;

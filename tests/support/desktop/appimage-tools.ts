@@ -3,8 +3,9 @@ import { chmodSync, mkdirSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 
 /**
- * Shell script that replaces the runtime, the program at the start of an AppImage, which electron-builder would download. The
- * script unpacks the image, starts the app, and removes the copy after the app has ended. The original runtime mounts the image.
+ * Shell script that replaces the runtime, which is the program at the start of an AppImage. Without it, electron-builder would
+ * download the original runtime, which mounts the image. The script unpacks the image instead, starts the app, and removes the
+ * unpacked files after the app has ended.
  */
 const runtime = `#!/bin/sh
 # AppImage

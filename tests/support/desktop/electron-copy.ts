@@ -10,7 +10,7 @@ const root = fileURLToPath(new URL('../../../', import.meta.url));
  * the path of the program. `entry`: source text of a module that starts instead of the app, and imports `./dist/main/desktop.js`.
  */
 export function copyWithApp(electron: string, folder: string, entry: string | null = null): string {
-  // Electron has 500 MB, so use hard links where the disk supports them.
+  // Electron takes 500 MB, so use hard links where the disk supports them.
   if (spawnSync('cp', ['-al', electron, folder]).status !== 0) cpSync(electron, folder, { recursive: true });
   const app = join(folder, 'resources/app');
   mkdirSync(app);

@@ -39,7 +39,7 @@ export interface Block {
   readonly noRun: string | null;
   /** With `file=NAME`: the path of a file in the reader's folder, whose content is the block. Otherwise null. */
   readonly file: string | null;
-  /** True when the block shows the output of the block before (`response`). */
+  /** True when the block shows the output of the block before it (`response`). */
   readonly isResponse: boolean;
 }
 

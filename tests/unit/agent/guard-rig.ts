@@ -27,7 +27,7 @@ export interface Rig {
   readonly stateDir: string;
   /** Starts the worker's program, which is killed after the test. */
   startAgent(args?: readonly string[], env?: Readonly<Record<string, string>>): Program;
-  /** Starts the worker and offers it a job. Resolves when the trainer has written the note `ready`. */
+  /** Starts the worker and offers it a job. Resolves when the trainer has written the file `ready`. */
   startAgentWithJob(offer?: Parameters<typeof offerOf>[2], args?: readonly string[]): Promise<Program>;
   /** The run folder of the offered attempt. */
   readonly run: RunFolder;

@@ -24,7 +24,7 @@ export interface SlotFixture {
   /** The progress reports, which need no answer. */
   readonly progressReports: readonly StatusReportBody[];
   readonly runs: readonly ControlledRun[];
-  /** The job, the attempt and the terms of each started run. */
+  /** The job, the attempt and the contact rules of each started run. */
   readonly origins: readonly RunOrigin[];
   /** The jobs that were started. */
   readonly jobs: readonly PreparedJob[];

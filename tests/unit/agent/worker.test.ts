@@ -270,7 +270,7 @@ describe('a real job', () => {
 });
 
 describe('--leave-with-parent', () => {
-  it('leaves its training to the guard when its parent process ends', async () => {
+  it('with --leave-with-parent, leaves its training to the guard when its parent process ends', async () => {
     const orchestrator = await startOrchestrator();
     const flags = {
       'orchestrator-url': orchestrator.url,
@@ -291,7 +291,7 @@ describe('--leave-with-parent', () => {
     expect(readExit(run)).toBeNull();
   });
 
-  it('disconnects an idle worker when its parent process ends', async () => {
+  it('with --leave-with-parent, disconnects an idle worker when its parent process ends', async () => {
     const orchestrator = await startOrchestrator();
     const { exit, waitForLog, endInput } = startWorker({
       'orchestrator-url': orchestrator.url,

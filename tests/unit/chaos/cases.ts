@@ -2,7 +2,7 @@ import { type Run, runsIn, type TrainerLine, type TrainerNote } from '../../chao
 import type { JobCase } from '../../chaos/judge/violation.ts';
 import type { PlannedJob } from '../../chaos/plan.ts';
 
-/** Returns the journal of one trainer. Its lines follow at intervals of 10 ms, from `startMs` on. */
+/** Returns the journal that one trainer writes about its run. The lines are 10 ms apart and start at `startMs`. */
 export const trainer = (
   pid: number,
   attempt: string,

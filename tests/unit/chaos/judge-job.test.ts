@@ -207,7 +207,7 @@ describe('judgeJob', () => {
     ],
     ['logs match the printed output', 'the log is missing', goodCase({}, { logs: new Map([[1, null]]) })],
   ];
-  it.each(cases)('reports the rule "%s" when %s', (rule, _condition, jobCase) => {
+  it.each(cases)('reports a violation of the rule "%s" when %s', (rule, _condition, jobCase) => {
     expect(rulesOf(jobCase)).toContain(rule);
   });
 

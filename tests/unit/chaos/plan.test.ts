@@ -49,7 +49,8 @@ describe('drawPlan', () => {
     ]);
   });
 
-  it('separates faults of the same lane, and overlaps faults of different lanes', () => {
+  // A lane is a part of the fleet that only one fault can affect at a time.
+  it('separates faults in the same lane, and overlaps faults in different lanes', () => {
     const { faults } = drawPlan(options);
     const lanes = Map.groupBy(
       faults.filter(({ fault }) => 'forMs' in fault),

@@ -30,9 +30,9 @@ describe('computeRecovery', () => {
 
   it.each([
     // The two seconds from 2.9 s on contain 19 of 20 jobs, which is 95 %.
-    ['3 s later', 3_000, 2_900],
-    ['8 s later', 8_000, 7_900],
-    ['later than two seconds before the end of the window', 8_300, null],
+    ['3 s after the fault', 3_000, 2_900],
+    ['8 s after the fault', 8_000, 7_900],
+    ['too late for two full seconds in the window, so null', 8_300, null],
   ])(
     'measures when the throughput first reaches 95 %% for two seconds: %s',
     (_when, laterMs, reachedAfterMs) => {

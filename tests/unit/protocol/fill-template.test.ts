@@ -18,7 +18,7 @@ const parameters = [
   { key: 'gpu_count', document: 'job', type: 'integer', default: 1 },
 ].map(parameter => TemplateParameter.parse(parameter));
 
-/** Fills the template with this request. The fake editor of files finds no place for the parameter `lost`. */
+/** Fills the template with this request. The fake file editor cannot find the key `lost`. */
 const fill = (request: object, moreParameters: readonly object[] = []) =>
   fillTemplate(
     {

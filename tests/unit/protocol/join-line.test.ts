@@ -82,7 +82,7 @@ test.each([
 
 const secure: Joining = { ...joining, url: 'https://yard:8001', pin: 'sha256:Ab+/=', persistent: true };
 
-test('builds a short command only for HTTPS, because only then curl verifies the server', () => {
+test('builds a short command only for HTTPS, because curl cannot verify a server over plain HTTP', () => {
   expect(shortLine(joining)).toBeNull();
   expect(shortLine(secure)).toBe(
     'curl -fsSk --pinnedpubkey sha256//Ab+/= https://yard:8001/join | JOIN_TOKEN=tj_secret sh -s -- --name rig-1 --persistent',

@@ -7,7 +7,7 @@ const messageOf = (schema: z.ZodType, value: unknown): string | undefined =>
 
 test.each([
   ['a missing value', z.string(), undefined, 'is required'],
-  ['a number for text', z.string(), 3, 'must be text'],
+  ['a number instead of text', z.string(), 3, 'must be text'],
   ['a word instead of a number', z.number(), 'soon', 'must be a number'],
   ['a word instead of a number in a query', z.coerce.number(), 'soon', 'must be a number'],
   ['a fraction instead of a whole number', z.int(), 1.5, 'must be a whole number'],

@@ -16,12 +16,12 @@ test('exports the version of package.json', () => {
 });
 
 describe('tables of calls', () => {
-  test('define no two calls with the same method and path', () => {
+  test('defines no two calls with the same method and path', () => {
     const names = rows.map(({ method, path }) => `${method} ${path.replace(/:\w+/g, ':')}`);
     expect(new Set(names).size).toBe(names.length);
   });
 
-  test('define exactly the listed calls with their permissions', () => {
+  test('defines exactly the listed calls with their permissions', () => {
     const addresses = rows.map(row => {
       const stream = row.stream === undefined ? '' : ', stream';
       return `${row.method} ${row.path} (${row.authority}${stream})`;
@@ -211,12 +211,12 @@ describe('tables of calls', () => {
         reason: 'r',
       },
     ],
-  ])('accept a response of %s only with success: true', (_title, reply, fields) => {
+  ])('accepts a response of %s only with success: true', (_title, reply, fields) => {
     expect(reply.parse({ success: true, ...fields })).toEqual({ success: true, ...fields });
     expect(reply.safeParse({ success: false, ...fields }).success).toBe(false);
   });
 
-  test('accept the response of a dry run without a job', () => {
+  test('accepts the response of a dry run without a job', () => {
     const explanation = {
       job_id: null,
       status: 'pending',
@@ -246,20 +246,20 @@ describe('tables of calls', () => {
     expect(queueApi.retry.reply.safeParse(reply).success).toBe(false);
   });
 
-  test('accept the responses of the liveness check and the version call', () => {
+  test('accepts the responses of the liveness check and the version call', () => {
     expect(systemApi.live.reply.parse({ status: 'live' })).toEqual({ status: 'live' });
     const answer = { name: 'trainyard', version, protocol: 2 };
     expect(systemApi.version.reply.parse(answer)).toEqual(answer);
   });
 
-  test.each(rows)('declare the parameters and the summary of $method $path', row => {
+  test.each(rows)('declares the parameters and the summary of $method $path', row => {
     const pathParameters = [...row.path.matchAll(/[:*]([a-z_]+)/g)].map(([, name]) => name);
     expect(Object.keys((row.params as z.ZodObject).shape)).toEqual(pathParameters);
     expect(row.summary).toMatch(/^[A-Z].+[^.]$/);
     expect(['open', 'worker', 'join', 'upload', ...permissions]).toContain(row.authority);
   });
 
-  test('use empty schemas for omitted parts of a call', () => {
+  test('uses empty schemas for omitted parts of a call', () => {
     const requiredFields = { method: 'GET', path: '/x', authority: 'open', summary: 'Nothing' } as const;
     const row = call({ ...requiredFields, reply: z.string() });
     for (const part of [row.params, row.query, row.body]) expect(part.parse({ x: 1 })).toEqual({});

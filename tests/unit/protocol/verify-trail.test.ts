@@ -76,13 +76,13 @@ describe('verifying the audit trail in parts', () => {
     expect(parts).toHaveLength(2);
   });
 
-  test('continues after a reported loss, and returns the loss if no later row is broken', async () => {
+  test('continues after a part with lost rows or a lost head, and returns this loss if no later row is broken', async () => {
     const losses = [broken(7, 'head_lost'), broken(8, 'rows_lost'), intact(1)];
     const { verdict } = await verifyWith({}, 2 * rowsInPart + 1, losses);
     expect(verdict).toEqual(broken(7, 'head_lost', 3));
   });
 
-  test('returns a broken row instead of an earlier reported loss', async () => {
+  test('returns a broken row instead of an earlier loss of rows or of the head', async () => {
     const verdicts = [broken(7, 'head_lost'), broken(150_000, 'row_changed')];
     const { verdict } = await verifyWith({}, 2 * rowsInPart, verdicts);
     expect(verdict).toEqual(broken(150_000, 'row_changed', 2));

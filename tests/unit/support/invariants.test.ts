@@ -1,4 +1,7 @@
-/** Tests each check with a run that breaks exactly one invariant, to prove that the check can fail. */
+/**
+ * Tests each check with a run that breaks exactly one invariant, to prove that the check can fail. Section 1 of
+ * docs/internals/faults.md lists the invariants, such as I1.
+ */
 import { describe, expect, test } from 'vitest';
 import { type Evidence, judge } from '../../support/invariants.ts';
 import type { EventLine } from '../../support/stream-record.ts';

@@ -75,7 +75,7 @@ test('the v1 agent stops the running job on abandon_job (contract item 9)', asyn
   expect(run.exitCode()).toBe(-15);
 });
 
-test('the v1 agent holds a resume_job without a trainer until the job is cancelled (contract item 9)', async () => {
+test('the v1 agent keeps a resume_job without a trainer as its job until the job is cancelled (contract item 9)', async () => {
   fixture.server.answer('/register', { body: { worker_id: 'w_1', resume_job: { job_id: 'old' } } });
   const { agent, events } = await fixture.start();
   expect(agent.currentJob).toBe('old');

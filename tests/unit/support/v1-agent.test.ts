@@ -162,7 +162,7 @@ test.each(['upload_token', 'hf_token'])(
 );
 
 test.each(['config', 'dataloader', 'upload_endpoint'])(
-  'the v1 agent holds a job without %s and reports nothing until abandon_job (contract item 2)',
+  'the v1 agent keeps a job without %s as its current job and reports nothing until abandon_job (contract item 2)',
   async key => {
     const { events, waits } = await fixture.start();
     fixture.server.push(createSubmission('j1', { [key]: undefined }));

@@ -145,13 +145,13 @@ describe('dataOf and withPaths', () => {
     ["a section of kohya's scripts", kohyaSections, ['/data/dog', '/data/reg']],
     ['the concepts of OneTrainer', onetrainer, ['/data/dog']],
     ['the arguments of a script', diffusers, ['./dog']],
-  ])('find data paths in %s', async (_title, config, paths) => {
+  ])('finds the data paths in %s', async (_title, config, paths) => {
     const bundle = await bundleOf(config);
     expect(dataOf(bundle, trainerFor(bundle.config)).map(({ path }) => path)).toEqual(paths);
   });
 
   test.each([simpletuner, aiToolkit, kohya, kohyaSections, onetrainer, diffusers])(
-    'replace only the data paths of %j, and restore the original paths',
+    'replaces only the data paths of %j, and restores the original paths',
     async config => {
       const bundle = await bundleOf(config);
       const original = dataOf(bundle, trainerFor(bundle.config));

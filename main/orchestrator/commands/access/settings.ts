@@ -5,7 +5,7 @@ import { enqueueCommand } from '../command.ts';
 import type { Actor } from '../../model.ts';
 import type { SettingsFactType } from '../../events.ts';
 
-/** Holds the setting that decides whether the orchestrator's own machine runs jobs. Users can change the setting. */
+/** Stores the setting that decides whether the orchestrator's own machine runs jobs. Users can change the setting. */
 export interface LocalWorkerSettings {
   runsLocally(): boolean;
   setRunsLocally(runs: boolean): void;
@@ -21,7 +21,7 @@ export function createLocalWorkerSettings(initial: boolean): LocalWorkerSettings
   };
 }
 
-/** Holds the setting that lists which kinds of GPU trouble make a worker ineligible. Users can change the setting. */
+/** Stores the setting that lists which kinds of GPU trouble make a worker ineligible. Users can change the setting. */
 export interface GpuTroublePolicy {
   holdingBack(): HoldingBack;
   setHoldingBack(kinds: HoldingBack): void;
@@ -42,7 +42,7 @@ export interface SettingsFact {
   readonly details: Readonly<Record<string, unknown>>;
 }
 
-/** Records changes of settings in the audit trail, in one transaction. If the promise rejects, none is recorded. */
+/** Records changes of settings in the audit trail, in one transaction. If the promise rejects, no change is recorded. */
 export const noteSettings =
   (core: Core) =>
   (facts: readonly SettingsFact[], by: Actor): Promise<void> =>
@@ -59,7 +59,7 @@ export function createSettingsCalls(
   gpuTroublePolicy: GpuTroublePolicy,
 ) {
   return {
-    /** Sets whether this machine runs jobs, and dispatches the jobs that wait for it. */
+    /** Sets whether the orchestrator's own machine runs jobs, and dispatches pending jobs. */
     runLocally(runs: boolean): void {
       if (localWorkerSettings.runsLocally() === runs) return;
       localWorkerSettings.setRunsLocally(runs);

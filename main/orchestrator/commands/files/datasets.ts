@@ -11,16 +11,16 @@ import { sizeText } from '../../../../protocol/text.ts';
 /** A validated manifest that will become a version of a dataset. */
 export interface Publication {
   readonly name: string;
-  /** SHA-256 of the manifest. The manifest is stored as a content, like the files. */
+  /** SHA-256 of the manifest. Manifests and files are stored as contents: bytes that their SHA-256 identifies. */
   readonly version: string;
   readonly files: readonly DatasetFile[];
   readonly isPinned: boolean;
 }
 
 export interface VersionChoice {
-  /** If true, includes older versions. Otherwise only the newest version of each dataset. */
+  /** If true, includes older versions. Otherwise only the newest version of each dataset. Ignored with `workerId`. */
   readonly all: boolean;
-  /** Includes only the versions on the rig of this worker; null for all. */
+  /** Includes all versions on the rig of this worker, and no others; null for the versions that `all` selects. */
   readonly workerId: WorkerId | null;
   /** Whether the list names the workers that have each version. */
   readonly withWorkers: boolean;

@@ -94,7 +94,7 @@ export const createMetricCalls = (core: Core) => ({
     });
   },
 
-  /** Returns one curve of one attempt, merged to at most `points` buckets. */
+  /** Returns one curve of one attempt, merged to at most `points` buckets (groups of neighbouring points). */
   curve: (attempt: AttemptId, key: string, range: Range, points: number): MetricBucket[] =>
     thin(within(core.store.series(attempt, key), range), points).map(viewOf),
 });
@@ -149,7 +149,7 @@ function addPoints(core: Core, tx: Tx, run: MetricRun, points: readonly MetricPo
   return next;
 }
 
-/** Whether the job has ended. Then these may be the last points, so the best loss must be computed now. */
+/** Whether the job has ended. Then the added points may be its last ones, so the best loss must be computed now. */
 function hasEnded(tx: Tx, { jobId }: MetricRun): boolean {
   const job = tx.job(jobId);
   return job !== null && !isLive(job);

@@ -25,7 +25,7 @@ export function releaseWithAttempt(core: Core, tx: Tx, job: Job): void {
 export interface Uploader {
   readonly jobId: JobId;
   readonly attemptId: AttemptId;
-  /** The generation of the upload token. Each rotation of the worker token starts a new one. */
+  /** The generation of the upload token. Each rotation of the worker token starts a new generation. */
   readonly generation: number;
 }
 

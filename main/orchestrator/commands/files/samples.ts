@@ -27,6 +27,7 @@ export interface SamplePage {
 
 /** Maximum number of files that one call examines. It limits the duration of calls whose filter matches few files. */
 const maxExamined = 5_000;
+/** Number of files that one query reads. */
 const batchSize = 500;
 
 /** Lists samples, newest first. A page can have fewer samples than `limit`, because filters for users and steps use no index. */

@@ -132,7 +132,7 @@ export function createBatches(core: Core, configs: Configs) {
       by: Actor,
       idempotency: IdempotencyKey | null,
     ): Promise<Outcome<Batch>> {
-      // Checked before the configs are loaded, because they may have changed or disappeared since the first call.
+      // Checked before the configs are loaded, because a repeated call must not depend on their current state.
       const earlier = earlierJobs(core, core.store, by, idempotency);
       if (earlier !== null) return earlier.ok ? repeated(core, earlier.value) : earlier;
       const entries = await entriesFor(request, by);

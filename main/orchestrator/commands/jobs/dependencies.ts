@@ -23,8 +23,8 @@ import { startWaiting } from '../../rules/queue-rules.ts';
 type AfterRequest = Pick<SubmitRequest, 'after' | 'after_on' | 'inputs'>;
 
 /**
- * Returns the dependencies of a new job; null without parents and inputs. `trainer`: undefined for a fleet test. Cycles
- * are impossible, because all parents already exist.
+ * Returns the dependencies of a new job; null without parents and inputs. `trainer`: undefined for a fleet test, which
+ * runs no trainer. Cycles are impossible, because all parents already exist.
  */
 export function dependenciesFor(
   read: Read,
@@ -122,7 +122,7 @@ export function refuseAwaited(read: Read, id: JobId): Outcome<never> {
 /** Maximum number of children that one transaction releases, so that other commands do not wait for long. */
 const batchSize = 100;
 
-/** Marks an ended job as done in its children. A child without any other blocker can then start. */
+/** Marks an ended job as done in the dependencies of its children. A child without any other blocker can then start. */
 export function releaseChildren(core: Core, tx: Tx, ended: EndedJob): void {
   const root = rootOf(ended);
   if (ended.status === 'completed') releaseBatch(core, tx, ended, { root, on: 'success', parent: null });

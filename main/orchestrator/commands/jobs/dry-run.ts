@@ -19,18 +19,18 @@ export interface DryRun {
   readonly position: number | null;
   readonly reason: string | null;
   readonly explanation: Explanation;
-  /** About the config and the worker that would take the job. If none would, the warnings that all matching workers share. */
+  /** About the config, and about the worker that would take the job. Without such a worker: what all matching workers share. */
   readonly warnings: readonly JobWarning[];
   readonly needs: ConfigNeeds;
   /** Figures of earlier runs with a similar config that the submitter may see; null for none. */
   readonly earlier: EarlierRuns | null;
-  /** Whether a worker has reported the keys of the trainer. */
+  /** Whether a worker has reported the config keys that the trainer accepts. */
   readonly checksKeys: boolean;
 }
 
 /** The trainer, GPUs and files that a config needs on a rig. */
 export interface ConfigNeeds {
-  /** Null for a fleet test, which every worker can run. */
+  /** Null for a fleet test, which runs no trainer. Every worker can run it. */
   readonly trainer: string | null;
   readonly gpuCount: number;
   /** Files that are sent with the job, by their paths in the config. */

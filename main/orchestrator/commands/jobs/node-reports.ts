@@ -17,13 +17,13 @@ interface Accepted {
 }
 
 /**
- * Whether the last attempt of a job was on several workers. If it has ended, the first worker cannot continue it, because
- * the other workers have stopped.
+ * Whether the job's last attempt ran on several workers, its nodes. After such an attempt has ended, its first worker cannot
+ * continue it, because the other workers have stopped.
  */
 export const hadNodes = (tx: Pick<Tx, 'nodesOf'>, job: Job): boolean =>
   wantsNodes(job) && job.attempt !== null && tx.nodesOf(job.attempt.id).length > 0;
 
-/** Answers a report from a node with a rank above 0, which is not the first worker of the attempt. Null for other reports. */
+/** Answers a report from any node except the first worker of the attempt (rank 0). Returns null for other reports. */
 export function answerNodeReport(
   core: Core,
   tx: Tx,
@@ -128,7 +128,7 @@ export function endNode(core: Core, tx: Tx, node: AttemptNode, end: NodeEnd): vo
   applyEvent(core, tx, live, { type: 'stop', why: 'node', end: causeOf(tx, node, end) }, system);
 }
 
-/** Frees all workers that are held for a job. Call it before the job is removed. */
+/** Frees all workers that are reserved as nodes of a job. Call this before the job is removed. */
 export function endNodesOf(core: Core, tx: Tx, job: JobId): void {
   for (const node of tx.heldNodesOf(job)) endNode(core, tx, node, lostNode(core));
 }

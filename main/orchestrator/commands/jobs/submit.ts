@@ -40,7 +40,7 @@ export interface Rejected {
 
 export type Submitted = Accepted | Rejected;
 
-/** Sorts behind every stored job. */
+/** A submission number that sorts after those of all stored jobs. */
 const lastOrder = Number.MAX_SAFE_INTEGER;
 
 /** Submissions of jobs. */
@@ -90,7 +90,7 @@ export function createSubmissions(core: Core, configs: Configs) {
       idempotency: IdempotencyKey | null = null,
       template: string | null = null,
     ): Promise<Outcome<Submitted>> {
-      // Checked before the config is loaded, because the config may have changed or disappeared since the first call.
+      // Checked before the config is loaded, because a repeated call must not depend on its current state.
       const earlier = earlierJob(core, core.store, by, idempotency);
       if (earlier !== null) return currentResult(core, earlier, true);
       const prepared = prepare(configs, request);

@@ -79,7 +79,7 @@ export function createSweeps(core: Core, configs: Configs) {
     by: Actor,
     idempotency: IdempotencyKey | null,
   ): Promise<Outcome<Sweep>> => {
-    // Checked before the config is loaded, because the config may have changed or disappeared since the first call.
+    // Checked before the config is loaded, because a repeated call must not depend on its current state.
     const earlier = earlierJobs(core, core.store, by, idempotency);
     if (earlier !== null) return repeated(core, earlier);
     const entries = await prepare();

@@ -31,7 +31,7 @@ interface ChannelCallsDeps {
   readonly courier: Courier;
 }
 
-/** Calls of users about notification channels. No reply, log line or audit row contains a target. */
+/** Calls of users about notification channels. No reply, log line or audit row contains a target, because targets are secret. */
 export function createChannelCalls({ core, courier }: ChannelCallsDeps) {
   const viewOf = (id: ChannelId): Outcome<ChannelView> => {
     const channel = core.store.channel(id);

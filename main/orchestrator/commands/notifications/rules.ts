@@ -21,12 +21,12 @@ const ruleOf = (id: RuleId, request: NewRule): Rule => ({
   enabled: request.enabled,
 });
 
-/** Counts all rules except those of browsers, which have a separate limit. */
+/** Counts all rules except those that notify a browser; these have a separate limit. */
 function countRules(tx: Tx): number {
   return tx.notificationRules().filter(({ channelId }) => tx.channel(channelId)?.subscriber === null).length;
 }
 
-/** Calls of users about notification rules. */
+/** API calls with which users manage notification rules. */
 export function createRuleCalls(core: Core) {
   const put = (
     tx: Tx,

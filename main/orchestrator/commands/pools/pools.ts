@@ -130,7 +130,7 @@ function updatePool(core: Core, tx: Tx, pool: Pool, { name, engine, ...settings 
   return null;
 }
 
-/** Returns the settings for the audit trail. Omits the shell lines, because they can contain secrets. */
+/** Returns the settings for the audit trail. Omits `setup` and `worker_options`, because both can contain secrets. */
 function auditedOf({ engine, settings }: Pool) {
   const { setup: _setup, worker_options: _options, ...shown } = settings;
   return { engine, settings: shown };

@@ -42,7 +42,7 @@ function dropHeldBack(core: Core, tx: Tx, facts: PoolFacts): void {
 /** Ends a launch whose worker does not register in time after the start of its machine. Ends a test once its worker connects. */
 function endOverdue(core: Core, tx: Tx, { settings }: Pool, launch: Launch): void {
   const { state, startedAt, isTest, workerId, reason } = launch;
-  // An engine may reserve a machine before the container runs, for example while it downloads the image.
+  // A launch can be `waiting` after its machine has started, for example while the machine downloads a container image.
   if ((state === 'running' || state === 'waiting') && startedAt !== null) {
     const sinceMs = Math.max(0, core.time.now() - startedAt);
     if (core.launches.joinMs(workerId, sinceMs, core.clock.mono()) < settings.join_s * 1_000) return;
@@ -54,7 +54,7 @@ function endOverdue(core: Core, tx: Tx, { settings }: Pool, launch: Launch): voi
     endLaunch(core, tx, launch, 'test_over', 'The test is over');
 }
 
-/** Ends launches that have been idle for too long, except for the number that the pool keeps warm. */
+/** Ends launches that have been idle for too long, except for as many as the pool keeps warm. */
 function endIdle(core: Core, tx: Tx, { pool, open, coming }: PoolFacts): void {
   const now = core.clock.mono();
   const { idle_s: idleS, warm } = pool.settings;

@@ -64,7 +64,7 @@ function describeBoundary(boundary: Boundary, { id }: Job, target: Job): string 
 
 function moveBeside(core: Core, tx: Tx, job: PendingJob, target: PendingJob, side: Side, by: Actor): void {
   const { spread, below, above } = makeRoom(tx, job, target, side);
-  // The neighbours keep their order, so their new turns cause no event.
+  // Turns are the sort numbers of jobs with the same priority. The neighbours keep their order, so new turns cause no event.
   giveTurns(tx, below, spread.below);
   giveTurns(tx, above, spread.above);
   const moved = { ...job, rank: rankBeside(job.rank, target.rank, spread.turn) };
@@ -92,12 +92,13 @@ function replace(tx: Tx, was: PendingJob, next: PendingJob): void {
 
 interface Room {
   readonly spread: Spread;
-  /** The jobs around the gap, the nearest first. */
+  /** The jobs directly before the gap, which have lower turns; the nearest first. */
   readonly below: readonly PendingJob[];
+  /** The jobs directly after the gap; the nearest first. */
   readonly above: readonly PendingJob[];
 }
 
-/** Room after the last turn of the queue. Any value far above the minimum distance of two turns, 2 ** -20, is enough. */
+/** Room after the last turn of the queue. It only has to be far above 2 ** -20, the minimum distance between two turns. */
 const roomAtEnd = 2 ** -10;
 
 /** Number of neighbours to read first. There is almost always room between the nearest jobs. */

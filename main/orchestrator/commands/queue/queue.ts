@@ -150,7 +150,7 @@ export function createOrderCalls(core: Core) {
   };
 }
 
-/** Boosts the jobs whose next boost is due. The health loop calls this. */
+/** Boosts the jobs that have waited too long: raises their priority. The health loop calls this. */
 export function boostStarving(core: Core): void {
   if (core.store.starvingJobs(core.queueTime(), 1).length === 0) return;
   enqueueCommand(core, tx => {

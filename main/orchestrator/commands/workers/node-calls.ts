@@ -12,7 +12,10 @@ import type { Claimed, Verdict } from './reconcile.ts';
 const namesNode = (node: AttemptNode, { jobId, attemptId }: Claimed): boolean =>
   node.jobId === jobId && (attemptId ?? node.attemptId) === node.attemptId;
 
-/** Compares the job that a worker reports with the worker's node. Returns null if the worker is not held for that job. */
+/**
+ * Compares the job that a worker reports with the worker's node, its part of an attempt on several workers. Returns null if
+ * the worker is not reserved for that job.
+ */
 export function reconcileNode(core: Core, tx: Tx, worker: Worker, reported: Claimed): Verdict | null {
   const node = tx.heldNodeOf(worker.id);
   if (node === null || !namesNode(node, reported)) return null;

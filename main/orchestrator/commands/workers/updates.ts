@@ -144,7 +144,7 @@ function refusalNow(core: Core, tx: Tx, worker: Worker): UpdateRefusal | null {
   return statusOf(core, tx, worker).status === 'offline' ? 'offline' : null;
 }
 
-/** Takes the next steps of all updates. Only the health loop calls it. */
+/** Takes the next steps of all updates. Only the health loop calls this function. */
 export function advanceUpdates(core: Core, tx: Tx): void {
   const updating = tx.workers().flatMap(worker => {
     const { id, name, update = null } = worker;

@@ -44,7 +44,7 @@ import type { ProgressBook } from '../jobs/reports.ts';
 
 const workerDeleted = refuse('token_invalid', 'Invalid token: the worker was deleted');
 
-/** Calls of workers. `id`: the worker of the caller's token. It may have been deleted since the token was checked. */
+/** Calls of workers. `id`: the worker of the caller's token. A user may have deleted this worker since the token check. */
 export const createWorkerCalls = (core: Core, progress: ProgressBook) => ({
   register: (id: Worker['id'], reported: Registration, address: string | null = null) =>
     register(core, id, reported, address),

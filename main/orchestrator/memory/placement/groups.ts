@@ -1,6 +1,9 @@
 import { bySpare, byTurn, type Idle, type Shape, type Waiting } from './shapes.ts';
 
-/** Returns whether the fleet has enough workers for a shape that needs several. Idle and busy workers count. */
+/**
+ * Returns whether the fleet has enough workers for a shape that needs several workers. Idle and busy workers count. A shape
+ * is a group of pending jobs with the same team and requirements.
+ */
 export type CanGather = (shape: Pick<Shape, 'key' | 'nodes' | 'matcher'>) => boolean;
 
 /**
@@ -39,7 +42,8 @@ export function groupOf(shape: Shape, fitting: readonly Idle[]): readonly Idle[]
 
 /**
  * Returns the job for which idle workers are kept; null for none. The job needs several workers. Enough workers fit the job,
- * but too few of them are idle. If these were not kept, small jobs would take them, and the large job would never start.
+ * but too few of them are idle. Without keeping idle workers, small jobs would take them, and the large job would never
+ * start. `heads`: the first job of each shape that needs several workers.
  */
 export function keptFor(
   heads: readonly Waiting[],

@@ -41,13 +41,13 @@ export interface PlacementIndex {
   setUserAtLimit(user: string, isAtLimit: boolean): void;
   /** Sets how many jobs of a team run, and whether the team is at its limit. */
   setTeam(team: string, load: TeamLoad): void;
-  /** With fair share, at equal priority the team with the fewest running jobs goes first. Jobs without a team do not move. */
+  /** With fair share, at equal priority the team with the fewest running jobs goes first. Jobs without a team are not moved. */
   setFairShare(isFair: boolean): void;
   /**
    * Returns the first job that idle workers fit, and its workers; null when there is none. Chooses the smallest fitting
    * machine, so that big machines stay free for jobs that need them. The local machine comes after all remote ones, and the
-   * worker to avoid comes last. Among equal workers, chooses the one with most of the job's datasets. If a job needs several
-   * workers and too few are idle, `canGather` decides whether the jobs behind it must leave these workers idle.
+   * worker of the job's last attempt comes last. Among equal workers, chooses the one with most of the job's datasets. A job
+   * may need several workers while too few are idle. Then `canGather` decides whether later jobs must leave them idle.
    */
   next(canGather?: CanGather): Placement | null;
   /**
@@ -73,7 +73,10 @@ function keepFirst(heads: Map<string, Waiting>, team: string, head: Waiting): vo
   if (earlier === undefined || byTurn(head, earlier) < 0) heads.set(team, head);
 }
 
-/** Returns the job that goes first with fair share: of the team with the fewest running jobs, at the level of `first`. */
+/**
+ * Returns the job that goes first with fair share: that of the team with the fewest running jobs. `heads`: the first job of
+ * each team. Jobs at other levels than `first` do not count.
+ */
 function fairest(
   heads: ReadonlyMap<string, Waiting>,
   first: Waiting | undefined,
@@ -109,7 +112,7 @@ function withMostData(
     .reduce((best, worker) => (countOf(worker) > countOf(best) ? worker : best), first);
 }
 
-/** Whether the job must not take workers that `keeper` keeps, because it comes after that job. */
+/** Whether the job must not take workers that `keeper` keeps, because the job comes after `keeper`. */
 const isKeptFrom = (job: Pick<Waiting, 'level' | 'order'>, keeper: Waiting | null): boolean =>
   keeper !== null && byTurn(job, keeper) > 0;
 
@@ -126,7 +129,7 @@ interface Front {
   readonly keeper: Waiting | null;
 }
 
-/** Finds the job that goes first. Stores the load of the teams, which also decides the order. */
+/** Finds the job that goes first. Stores the load of the teams, because fair share depends on it. */
 function createFront(
   matches: MatchIndex,
   limits: UserLimits,

@@ -18,14 +18,15 @@ export interface Ranking<T extends Rankable> {
   first(except?: T): T | undefined;
 }
 
-/** Number of dead entries to tolerate before a sweep. */
+/** Number of dropped items that a ranking may still contain before `sweep` removes them. */
 const sparedDead = 32;
 
 /** Creates a ranking. `compare` works as in `toSorted`. Items that compare equal have no defined order. */
 export function createRanking<T extends Rankable>(compare: (a: T, b: T) => number): Ranking<T> {
-  // Nearly all items arrive in order and leave from the front. They are in the array `row`; slots before `begin` are
-  // empty. All other items go into a heap, which few rankings need. A dropped item stays in its place until it reaches
-  // the front, or until dead items outnumber live ones. Finding it earlier would be slow in a long queue.
+  // Nearly all items arrive in order and leave from the front. The array `row` contains these items; its slots before `begin`
+  // are empty. Items that arrive out of order go into a heap, which few rankings need. A dropped item stays in the array or
+  // heap until it reaches the front, or until dropped items outnumber the others. To find it earlier would be slow in a long
+  // queue.
   let row: (T | undefined)[] = [];
   let begin = 0;
   let heap: TinyQueue<T> | undefined;
@@ -86,7 +87,7 @@ export function createRanking<T extends Rankable>(compare: (a: T, b: T) => numbe
     first(except?: T) {
       const first = top();
       if (first === undefined || first !== except) return first;
-      // Mark the first item as dead while searching for the second: `top` then removes it from the row or the heap.
+      // Mark the first item as dropped while searching for the second: `top` then removes the first from the row or heap.
       first.isLive = false;
       const second = top();
       first.isLive = true;

@@ -16,7 +16,7 @@ export interface Shape {
   readonly queues: Map<string, UserQueue>;
   /** Number of queues that are not empty. */
   filled: number;
-  /** The first job of each queue that is not parked. */
+  /** The first job of each queue that is not parked (see `UserQueue.parkedIn`). */
   readonly heads: Ranking<Head>;
   /** Fitting classes with an idle worker, in the order of `bySpare`. */
   readonly open: Ranking<OpenClass>;

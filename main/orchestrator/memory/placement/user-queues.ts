@@ -2,12 +2,12 @@ import { createRanking } from './ranking.ts';
 import { byTurn, type UserQueue, type Shape, type Waiting } from './shapes.ts';
 import type { WaitingJob } from '../../ports/jobs.ts';
 
-/** Number of empty queues to tolerate before a sweep. */
+/** Number of empty queues that a shape may have before `sweep` removes them. */
 const spareQueues = 32;
 
 const noData: readonly string[] = [];
 
-/** Adds a job to the queue of its user in the shape. */
+/** Adds a job to its user's queue in the shape, which groups pending jobs of one team with the same requirements. */
 export function joinQueue(
   shape: Shape,
   { id, user, level, order, avoid, requirements }: WaitingJob,

@@ -23,6 +23,7 @@ export interface AlignedLines {
 }
 
 export interface Shaping {
+  /** From 0 (off) to `maxSmoothing`. */
   readonly smoothing: number;
   readonly isLog: boolean;
 }
@@ -41,7 +42,7 @@ export function align(lines: readonly Line[], { smoothing, isLog }: Shaping): Al
     const raw = dots.map(({ mean }) => (isDrawable(mean) ? mean : null));
     for (const { mean, count } of dots) if (mean !== null && !isDrawable(mean)) leftOut += count;
     const isThinned = dots.some(({ count }) => count > 1);
-    /** Returns one edge of the band. The band ends at the mean where its edge cannot be drawn. */
+    /** Returns the lowest or highest values behind the means. Uses the mean where that value cannot be drawn. */
     const edge = (side: 'min' | 'max') =>
       dots.map((dot, index) => {
         const mean = raw[index] ?? null;

@@ -156,7 +156,7 @@ interface LegendProps {
   readonly lines: readonly Line[];
   readonly names: Names;
   readonly axis: Axis;
-  /** Position of the pointer on the axis; null while it is outside the charts. */
+  /** Position of the pointer on the axis; null while the pointer is outside the charts. */
   readonly point: number | null;
   readonly range: AxisRange;
 }

@@ -50,7 +50,7 @@ export function Comparison({ job, others, compared, onChange }: ComparisonProps)
 }
 
 interface PickerProps {
-  /** Jobs that are already selected, and the job itself. */
+  /** Jobs that are already selected, and the main job. */
   readonly taken: readonly JobId[];
   readonly onChoose: (id: JobId) => void;
 }
@@ -91,9 +91,9 @@ function Picker({ taken, onChoose }: PickerProps) {
           }}
         />
         <div {...box.list} aria-label={t('curves.compare.list')} className="picker-list">
-          {fitting.map((job, place) => {
+          {fitting.map((job, index) => {
             const { id } = job;
-            const { isActive, ...option } = box.option(place);
+            const { isActive, ...option } = box.option(index);
             return (
               <div
                 key={id}

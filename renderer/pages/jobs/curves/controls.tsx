@@ -76,6 +76,7 @@ export function Controls({ view, attempts, nameOf, range, onChange }: ControlsPr
   );
 }
 
+/** Size of one unit in the number fields: one step, or one minute in milliseconds. */
 const unitSize = { step: 1, time: 60_000 };
 
 /** Sets the visible range with number fields, for users who cannot drag in a chart. */

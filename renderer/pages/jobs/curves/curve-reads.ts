@@ -13,9 +13,11 @@ import { useReads } from '../details/job-reads.ts';
 import type { View } from './view.ts';
 
 /**
- * Maximum number of points per answer. The limit exists because the panel requests the data repeatedly during a job.
+ * Maximum number of points per answer, because the panel requests the data repeatedly during a job. `minPoints` has
+ * precedence.
  */
 const maxDots = 20_000;
+/** Minimum number of points per curve. */
 const minPoints = 100;
 /** Points per curve for the full range while a part is zoomed. They only show where each attempt is on the axis. */
 const overviewPoints = 50;
@@ -107,9 +109,9 @@ export function useCurves(job: JobDetail, { axis, zoom }: View, widthPx: number)
   const count = seen?.whole.attempts.reduce((sum, { series }) => sum + series.length, 0) ?? 20;
   const points = pointsFor(widthPx, count);
   const [from, to] = zoom ?? [];
-  const isPlaced = widthPx > 0;
+  const isMeasured = widthPx > 0;
   useEffect(() => {
-    if (!isPlaced) return undefined;
+    if (!isMeasured) return undefined;
     const controller = new AbortController();
     const range = from === undefined || to === undefined ? null : ([from, to] as const);
     void readCurves(client, id, { axis, zoom: range, points }, controller.signal).then(result => {
@@ -118,11 +120,11 @@ export function useCurves(job: JobDetail, { axis, zoom }: View, widthPx: number)
       setFailure(result.ok ? null : result.failure);
     });
     return () => controller.abort();
-  }, [client, id, axis, from, to, points, isPlaced, reads]);
+  }, [client, id, axis, from, to, points, isMeasured, reads]);
   return { seen, failure, reload };
 }
 
-/** Number of curves to assume per compared job. With this number, their curves can be coarser than those of the main job. */
+/** Assumed number of curves of each compared job. It limits the points per curve, so these curves may be coarse. */
 const curvesOfEach = 20;
 
 /** Reads the curves of the compared jobs again whenever `shown`, the curves of the main job, changes. */

@@ -103,7 +103,7 @@ function Charts({ job, seen: { whole, shown }, view, width, onChange }: ChartsPr
   );
 }
 
-/** Explains where the points come from, with a link to download all of them. */
+/** Explains why a v1 worker reports only few points, and links to the download of all points. */
 function Notes({ job }: JobProps) {
   const t = useT();
   const { baseUrl } = usePanel();

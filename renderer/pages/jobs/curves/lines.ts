@@ -41,7 +41,7 @@ export function toLines(
   shown: ReadonlySet<number> | null,
 ): readonly Line[] {
   return curves.attempts.flatMap((attempt, order) =>
-    chart.keys.flatMap(({ key, gpu }, place) => {
+    chart.keys.flatMap(({ key, gpu }, keyIndex) => {
       const points = attempt.series.find(each => each.key === key)?.points ?? [];
       if (points.length === 0 || shown?.has(attempt.attempt) === false) return [];
       const dots = points.flatMap(point => dotOf(point, axis, attempt.offset_ms) ?? []);
@@ -50,7 +50,7 @@ export function toLines(
         attempt: attempt.attempt,
         job: null,
         gpu,
-        style: order * chart.keys.length + place,
+        style: order * chart.keys.length + keyIndex,
         dots: sortDots(dots),
         withoutStep: points.length - dots.length,
       };

@@ -85,7 +85,7 @@ function MainChart({ job, whole, width }: MainChartProps) {
 
 const noComparison = [] as const;
 
-/** Padding and border of a chart in its card. Keep in sync with the stylesheet. */
+/** Padding and border of a chart in its card, in pixels. Keep in sync with the stylesheet. */
 const padding = 34;
 
 /** Measures the width of the chart in pixels. Returns a width of 0 until the first measurement. */

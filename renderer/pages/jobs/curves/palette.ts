@@ -15,6 +15,7 @@ const lineNames = ['--curve-1', '--curve-2', '--curve-3', '--curve-4', '--curve-
  */
 const dashes: readonly (readonly number[])[] = [[], [8, 4], [2, 3], [12, 3, 2, 3], [5, 3]];
 
+/** Returns the dash pattern of a line, as lengths in pixels. An empty pattern means a solid line. */
 export const dashOf = (style: number): number[] => [...(dashes[style % dashes.length] ?? [])];
 export const colourOf = ({ lines }: Pick<Palette, 'lines'>, style: number): string =>
   lines[style % lines.length] ?? 'currentcolor';

@@ -25,11 +25,12 @@ export interface PlotEvents {
   readonly onDraw: (plot: uPlot) => void;
 }
 
+/** In pixels. */
 export const plotHeight = 200;
 const font = '12px system-ui, sans-serif';
 /** Selects a logarithmic scale. uPlot names the value 3 only in a const enum, which does not exist at run time. */
 const logarithmic: object = { distr: 3 };
-/** Distances between ticks: whole steps, and common time spans. */
+/** Possible distances between ticks: whole steps, and common time spans in milliseconds. */
 const increments = {
   step: Array.from({ length: 13 }, (_, power) => [1, 2, 5].map(digit => digit * 10 ** power)).flat(),
   time: [
@@ -50,8 +51,10 @@ export function dataOf({ xs, columns }: AlignedLines): uPlot.AlignedData {
     ),
   ];
 }
+/** Number of uPlot series per line. */
 const perLine = 4;
 
+/** Returns uPlot's options for a plot of these lines. `width` is in pixels. */
 export function optionsOf(
   lines: readonly Line[],
   width: number,
@@ -68,7 +71,7 @@ export function optionsOf(
     legend: { show: false },
     padding: [headroom, null, null, null],
     series: [{}, ...lines.flatMap(({ style }) => seriesOf(colourOf(palette, style), dashOf(style)))],
-    // uPlot counts the x axis as series 0, so the edges of a line's band are the next two.
+    // uPlot counts the x axis as series 0. So series 1 and 2 are the edges of the first line's band.
     bands: lines.map(({ style }, at) => ({
       series: [at * perLine + 2, at * perLine + 1],
       fill: withAlpha(colourOf(palette, style), 0.18),

@@ -55,10 +55,12 @@ export function Plot({ label, lines, data, shape, range, marks, width, onZoom, o
   return <div ref={host} className="curve-plot" role="img" aria-label={label} />;
 }
 
+/** Height of a row of labels, and minimum space above the curves, in pixels. */
 const rowHeight = 16;
 const minHeadroom = 8;
+/** Maximum number of rows of labels. Further labels start again at the first row. */
 const maxRows = 3;
-/** Labels are stacked in rows, because a label can be wider than its attempt. */
+/** Returns the number of rows of labels. Labels are stacked, because a label can be wider than its attempt. */
 const rowsOf = (marks: readonly Mark[]): number => Math.min(maxRows, marks.length);
 
 /** Draws each mark as HTML, so that it uses the colours and the font of the page. */

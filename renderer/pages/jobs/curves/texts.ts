@@ -28,6 +28,7 @@ export function summarize(lines: readonly Line[]): Summary | null {
   return { latest, min, max };
 }
 
+/** Returns the last reported value of a line with its dot; null if the line has no values. */
 export function latestOf(dots: readonly Dot[]): Summary['latest'] | null {
   const dot = dots.findLast(({ last }) => last !== null);
   return dot === undefined || dot.last === null ? null : { value: dot.last, dot };

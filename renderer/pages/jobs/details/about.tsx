@@ -17,7 +17,7 @@ interface JobProps {
   readonly job: JobDetail;
 }
 
-/** Tags, group and notes of a job, and links to comparisons, with an editor for users who may change them. */
+/** Tags, group and notes of a job, and links to comparisons, with an editor for users who may edit the job. */
 export const JobAbout = ({ job }: JobProps) => (
   <RunTexts>
     <About job={job} />

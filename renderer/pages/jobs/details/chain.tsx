@@ -111,7 +111,7 @@ const parentsOf = (parents: NonNullable<JobView['after']>['parents']): readonly 
     isRetry: retry !== null,
   }));
 
-/** Returns the children that the server listed, and the children that were submitted since. */
+/** Returns the children that the server listed, and the children that were submitted since then. */
 function childrenOf(job: JobDetail, jobs: ReadonlyMap<JobId, JobView>): readonly ChainJob[] {
   const children = new Map<JobId, ChainJob>(
     job.children.map(({ job_id: id, name, status }) => [id, { id, name, status, isRetry: false }]),

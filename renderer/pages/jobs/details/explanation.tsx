@@ -8,7 +8,7 @@ import { type Translator, useT, type MessageKey } from '../../../i18n/index.ts';
 import { StartTime } from '../start-time.tsx';
 import { waitText } from '../wait-text.ts';
 
-/** Maximum number of workers to list. In a larger fleet, the list shows the workers with the fewest reasons. */
+/** Maximum number of workers to list. In a larger fleet, workers with fewer reasons not to take the job are preferred. */
 const maxWorkers = 50;
 
 interface ExplainedProps {

@@ -11,7 +11,7 @@ import { useRunT } from '../../compare/texts.tsx';
 interface Changes {
   /** Number of keys whose values differ. */
   readonly count: number;
-  /** The first of these keys with their values in each config. A value is undefined if the config does not have the key. */
+  /** The first `maxShown` of these keys, with the value in each config; undefined if the config lacks the key. */
   readonly shown: readonly {
     readonly key: string;
     readonly before: string | undefined;

@@ -8,8 +8,9 @@ import { placesText } from '../../data/rigs.ts';
 import { sizeText } from '../figures.ts';
 
 /**
- * Returns a function that describes where a version of the job's data is stored. For a pending job, its text names the
- * rigs that have the version; otherwise, it states whether the job's rig has it. Returns null while the rigs are unknown.
+ * Returns a function that describes where a version of the job's data is stored. For a pending job, the text names the
+ * rigs that have the version. Otherwise, the text states whether the job's rig has the version. The function returns
+ * null while the rigs are unknown.
  */
 export function useDataPlaces(job: JobDetail): (data: JobDataView) => string | null {
   const t = useT();

@@ -54,7 +54,7 @@ function CheckpointRow({ job, checkpoint, file, ...deletion }: CheckpointRowProp
     <Fragment>
       <tr>
         <th scope="row" className="files-name">
-          <span className="mono">{name}</span> <Marks checkpoint={checkpoint} />
+          <span className="mono">{name}</span> <CheckpointChips checkpoint={checkpoint} />
         </th>
         <td>{step === null ? '–' : number.format(step)}</td>
         <td>{loss === null ? '–' : figure(loss, t.language)}</td>
@@ -93,7 +93,11 @@ function CheckpointRow({ job, checkpoint, file, ...deletion }: CheckpointRowProp
   );
 }
 
-function Marks({ checkpoint: { newest, best, complete } }: { readonly checkpoint: CheckpointView }) {
+function CheckpointChips({
+  checkpoint: { newest, best, complete },
+}: {
+  readonly checkpoint: CheckpointView;
+}) {
   const t = useT();
   return (
     <span className="chips">

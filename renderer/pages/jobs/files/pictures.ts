@@ -29,12 +29,12 @@ interface PicturesDeps {
   };
   /** Maximum number of concurrent reads. Further pictures wait in the order of their requests. */
   readonly maxParallel: number;
-  /** Number of pictures to keep after they were released, so that scrolling back is fast. */
+  /** Number of pictures without subscribers to keep, so that scrolling back is fast. */
   readonly maxUnused: number;
 }
 
 export interface Pictures {
-  /** Calls `notify` with the current state of a picture and after each change. The returned function releases the picture. */
+  /** Calls `notify` with the current state of a picture and after each change. The returned function unsubscribes. */
   subscribe(picture: Picture, notify: (shown: Shown) => void): () => void;
   /** Aborts all reads and revokes all blob URLs. */
   close(): void;
@@ -54,7 +54,7 @@ interface Entry {
  * @internal
  */
 export function createPictures({ read, urls, maxParallel, maxUnused }: PicturesDeps): Pictures {
-  /** Pictures by their ids. Released pictures are in the order of their release, oldest first. */
+  /** Pictures by their ids. A picture moves to the end when it loses its last subscriber. */
   const entries = new Map<string, Entry>();
 
   const drop = (id: string, entry: Entry): void => {
@@ -92,10 +92,10 @@ export function createPictures({ read, urls, maxParallel, maxUnused }: PicturesD
     entry.isReading = false;
     startReads();
   };
-  const release = (id: string, entry: Entry): void => {
+  const handleUnused = (id: string, entry: Entry): void => {
     if (entry.subscribers.size > 0 || entries.get(id) !== entry) return;
     if (entry.shown.state !== 'there') return drop(id, entry);
-    // Move the entry to the end, because it was released last.
+    // Move the entry to the end, because it lost its last subscriber most recently.
     entries.delete(id);
     entries.set(id, entry);
     const unused = [...entries].filter(([, { subscribers }]) => subscribers.size === 0);
@@ -112,7 +112,7 @@ export function createPictures({ read, urls, maxParallel, maxUnused }: PicturesD
       startReads();
       return () => {
         entry.subscribers.delete(notify);
-        release(id, entry);
+        handleUnused(id, entry);
         startReads();
       };
     },
@@ -161,6 +161,7 @@ export function usePictures(): Pictures | null {
   return pictures;
 }
 
+/** Returns the state of a sample's picture, and loads the picture while the component is mounted. */
 export function usePicture({ file: { job_id: job, key, sha256 }, type }: Sample): Shown {
   const pictures = useContext(PicturesContext);
   const [shown, setShown] = useState<Shown>({ state: 'waiting' });

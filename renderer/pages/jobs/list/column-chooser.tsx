@@ -21,7 +21,7 @@ const { Texts, useTexts } = createPageTexts<ColumnKey>(english, {
 });
 
 interface ChooserProps {
-  /** The jobs of the table. The dialog offers the keys whose values differ among the first of these jobs. */
+  /** The jobs of the table. The dialog offers the keys whose values differ among the first `maxValueJobs` of these jobs. */
   readonly rows: readonly JobView[];
 }
 

@@ -9,7 +9,7 @@ export interface FailureGroup {
   /** The cause as a short text, which also identifies the group. */
   readonly cause: string;
   readonly count: number;
-  /** The first jobs of the group, in the given order. */
+  /** The first `maxExamples` jobs of the group, in the given order. */
   readonly examples: readonly JobView[];
 }
 
@@ -18,7 +18,7 @@ const maxExamples = 2;
 /** Maximum length of a cause. Causes are short, because they are part of the URL. */
 const maxLength = 80;
 
-/** Parts that differ between jobs with the same cause, with their replacements. Each pattern sees the earlier replacements. */
+/** Parts that differ between jobs with the same cause, and their replacements. They are replaced in this order. */
 const varying: readonly (readonly [pattern: RegExp, replacement: string])[] = [
   [/\b[a-z][a-z\d+.-]*:\/\/\S+/giu, '…'],
   // Paths, with or without quotes: /home/ada/run-3/model.safetensors, C:\runs\3.

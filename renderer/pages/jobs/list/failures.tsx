@@ -41,7 +41,7 @@ export interface Triage {
   readonly isFiltered: boolean;
   /** Empty while the list is not filtered by the state `failed`. */
   readonly groups: readonly FailureGroup[];
-  /** Number of loaded jobs. The groups cover only these. */
+  /** Number of loaded jobs. The groups cover only loaded jobs. */
   readonly counted: number;
 }
 
@@ -72,6 +72,7 @@ interface FailureChipsProps {
   readonly onChoose: (cause: string | null) => void;
 }
 
+/** Number of chips to show initially. A button shows all chips. */
 const firstChips = 6;
 
 /** Chips with the causes of failure and their numbers of jobs. A selected chip lists only the jobs with its cause. */

@@ -35,6 +35,7 @@ export function piecesOf(line: string, search = ''): readonly Piece[] {
   return cutAtHits(parts, search);
 }
 
+/** Returns the text of a line as a terminal would finally show it, without styles. */
 export const plainText = (line: string): string =>
   piecesOf(line)
     .map(({ text }) => text)
@@ -72,8 +73,8 @@ function hitsIn(text: string, search: string): readonly (readonly [from: number,
 }
 
 /**
- * Keeps escape sequences for colour and weight, and removes all others. Replaces bidirectional control characters by
- * visible marks, because they could reorder the text.
+ * Keeps escape sequences for colour and weight, and removes all others. Replaces bidirectional control characters,
+ * which could reorder the text, by visible text such as `⟨U+202E⟩`.
  */
 function sanitized(line: string): string {
   const [first = '', ...rest] = lastDrawn(line).replaceAll('\u009B', `${escape}[`).split(escape);
@@ -81,11 +82,11 @@ function sanitized(line: string): string {
   return [first, ...plainTexts]
     .join('')
     .replaceAll(/\p{Cc}/gu, control => (control === '\t' || control === escape ? control : ''))
-    .replaceAll(/\p{Bidi_Control}/gu, shownMark);
+    .replaceAll(/\p{Bidi_Control}/gu, visibleCodePoint);
 }
 
-const shownMark = (mark: string): string =>
-  `⟨U+${(mark.codePointAt(0) ?? 0).toString(16).toUpperCase().padStart(4, '0')}⟩`;
+const visibleCodePoint = (character: string): string =>
+  `⟨U+${(character.codePointAt(0) ?? 0).toString(16).toUpperCase().padStart(4, '0')}⟩`;
 
 /**
  * Returns the text after the last carriage return that is followed by text, because that text overwrites everything

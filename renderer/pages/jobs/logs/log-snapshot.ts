@@ -46,12 +46,14 @@ export function applyPage(was: LogSnapshot, page: PageRead): LogSnapshot {
   };
 }
 
+/** Stores the failure of a read. A log that does not exist yet is no failure, but sets `isMissing`. */
 export function applyFailure(was: LogSnapshot, failure: CallFailure): LogSnapshot {
   const code = failure.kind === 'problem' ? failure.problem.code : null;
   const isMissing = code === 'log_not_found' || code === 'log_not_begun';
   return isMissing ? { ...was, isMissing } : { ...was, failure };
 }
 
+/** Merges a message of the log stream into the state. Ignores messages before the first read. */
 export function applyUpdate(was: LogSnapshot, news: LogUpdate): LogSnapshot {
   const { state } = was;
   if (state === null) return was;

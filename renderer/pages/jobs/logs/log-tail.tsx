@@ -87,7 +87,7 @@ function Lines({ end, title, children }: LinesProps) {
   );
 }
 
-/** Shows whether more lines will follow. Reports a silent worker as lost, because the log stream stays open then. */
+/** Shows whether more lines will follow. Reports a silent worker as lost, because its log stream stays open. */
 function TailStatus({ job, log: { tail } }: JobProps & { readonly log: LogSnapshot }) {
   const t = useT();
   if (job.status === 'recovering' && tail === 'open')

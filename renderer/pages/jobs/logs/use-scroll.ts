@@ -50,7 +50,9 @@ export function useLogScroll({ first, end, isWrapped }: ScrollOptions): LogScrol
   const scroller = useRef<HTMLDivElement>(null);
   const maxRows = Math.floor(Math.min(maxHeightPx, maxDeviceHeightPx / devicePixelRatio) / rowHeight);
   const [isFollowing, setFollowing] = useState(true);
+  /** The first scrollable line while the view does not follow the end. */
   const [base, setBase] = useState(first);
+  /** The value of `end` when the view stopped following. */
   const [leftAt, setLeftAt] = useState(end);
   const [target, setTarget] = useState<{ readonly line: number } | null>(null);
   const lastTop = useRef(0);

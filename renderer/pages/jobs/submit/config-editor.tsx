@@ -20,7 +20,7 @@ interface EditorProps {
 
 const [minRows, maxRows] = [10, 30];
 
-/** State of the list at the cursor. Arrow keys move in the list, Enter selects, Escape closes. Tab leaves the text. */
+/** State of the completion list. Arrow keys move in the list, Enter selects, Escape closes. Tab leaves the text field. */
 function useCompletion({ draft: { config, format }, trainer, known, change }: Omit<EditorProps, 'error'>) {
   const area = useRef<HTMLTextAreaElement>(null);
   const [offer, setOffer] = useState<Completion | null>(null);
@@ -44,8 +44,8 @@ function useCompletion({ draft: { config, format }, trainer, known, change }: Om
         : completionAt({ text, caret, format }, { trainer, known }, isRequested),
     );
   };
-  const take = (place: number): void => {
-    const option = offer?.options[place];
+  const take = (index: number): void => {
+    const option = offer?.options[index];
     if (offer === null || option === undefined) return;
     close();
     caretAfter.current = offer.from + option.text.length;
@@ -109,20 +109,20 @@ export function ConfigEditor(props: EditorProps) {
             aria-label={t('submit.options')}
             hidden={offer === null}
             className="picker-list editor-list"
-            style={offer === null ? undefined : placeOfList(area.current, config, offer.from)}
+            style={offer === null ? undefined : listPosition(area.current, config, offer.from)}
           >
-            {offer?.options.map(({ label }, place) => (
+            {offer?.options.map(({ label }, index) => (
               <div
                 key={label}
-                id={`${listId}-${place}`}
+                id={`${listId}-${index}`}
                 role="option"
                 tabIndex={-1}
-                aria-selected={place === at}
-                data-active={place === at}
+                aria-selected={index === at}
+                data-active={index === at}
                 className="picker-option mono"
                 onMouseDown={event => {
                   event.preventDefault();
-                  take(place);
+                  take(index);
                 }}
               >
                 {label}
@@ -139,7 +139,7 @@ export function ConfigEditor(props: EditorProps) {
 }
 
 /** Places the list below the line of the cursor. Lines do not wrap, and all lines have the same height. */
-function placeOfList(area: HTMLTextAreaElement | null, text: string, from: number) {
+function listPosition(area: HTMLTextAreaElement | null, text: string, from: number) {
   if (area === null) return undefined;
   const lines = text.slice(0, from).split('\n');
   const style = getComputedStyle(area);

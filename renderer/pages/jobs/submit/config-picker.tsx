@@ -54,10 +54,10 @@ export function ConfigPicker({ draft, error, change }: PickerProps) {
               }}
             />
             <div {...box.list} aria-label={t('jobs.configs.list')} className="picker-list">
-              {entries.map((entry, place) => (
+              {entries.map((entry, index) => (
                 <PickerOption
                   key={entry.name}
-                  {...box.option(place)}
+                  {...box.option(index)}
                   name={entry.name}
                   isChosen={entry.name === name}
                   onChoose={() => box.take(entry.name)}

@@ -82,7 +82,7 @@ function DataChoice({ path, draft: { data }, change }: ChoiceProps) {
   );
 }
 
-/** Reads the stored datasets once. Empty for users who may not list them. */
+/** Reads the stored datasets once. Returns an empty list for users who may not list datasets. */
 function useDatasets(): readonly DatasetView[] {
   const { client, may } = usePanel();
   const [datasets, setDatasets] = useState<readonly DatasetView[]>([]);

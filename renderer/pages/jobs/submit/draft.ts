@@ -35,7 +35,7 @@ export interface WrittenTraining extends Training {
   readonly files: Readonly<Record<string, string>>;
 }
 
-/** A config in the folder, with its ETag for conflict detection. */
+/** A config in the server's configs folder, with its ETag for conflict detection. */
 export interface FolderTraining extends WrittenTraining {
   readonly etag: string | null;
 }
@@ -88,7 +88,7 @@ function kindIn(file: string): Pick<InputRow, 'kind' | 'path'> {
 /** The contents of the form. Numbers are text, because a partly typed number may be invalid. */
 export interface Draft {
   readonly configName: string;
-  /** The text of the config. An empty text means the config in the folder with the name `configName`. */
+  /** The text of the config. If empty, the job uses the config named `configName` in the folder. */
   readonly config: string;
   readonly format: TextFormat;
   /** The dataloader of the config; null if the config has none. */
@@ -229,7 +229,7 @@ export const fromFolder = (
   base: { origin: 'folder', name, etag, text, config, dataloader },
 });
 
-/** Returns true if the form contains an unchanged config of the folder, so that the job can refer to its name. */
+/** Returns true if the form contains an unchanged config of the folder, so that the request can name that config. */
 export const isFolderConfig = ({ base, config, configName, dataloader }: Draft): boolean =>
   base?.origin === 'folder' &&
   base.name === configName.trim() &&

@@ -38,7 +38,7 @@ interface FindingsProps {
   readonly trainer: Trainer;
   readonly config: TrainerConfig;
   readonly known: TrainerArguments | null;
-  /** The newest answer of the server. The server knows the keys from the rigs, which is better than the panel's own list. */
+  /** The server's newest answer. The server's list of keys comes from the rigs, so it is better than the panel's list. */
   readonly answer: DryRun | null;
   readonly change: (part: Partial<Draft>) => void;
 }
@@ -119,7 +119,7 @@ function ValueLine({ finding, draft: { config, format }, change }: FindingProps<
   );
 }
 
-/** Returns the offsets of a key in the text of a config, before a colon or an equals sign. Returns null if there is none. */
+/** Finds a key that precedes a colon or an equals sign, and returns its offsets in the text; null if there is none. */
 function findKey(text: string, name: string): { readonly start: number; readonly end: number } | null {
   const pattern = name.replaceAll(/[.*+?^${}()|[\]\\]/g, String.raw`\$&`);
   const match = new RegExp(`(?:^|["'\\s{,-])(${pattern})["']?\\s*[:=]`).exec(text);

@@ -111,7 +111,7 @@ const rankOf = ({ fits, reasons }: Rig): number => {
   return reasons.every(({ code }) => passing.has(code)) ? 1 : 2;
 };
 
-const marks = ['completed', 'pending', 'cancelled'] as const;
+const icons = ['completed', 'pending', 'cancelled'] as const;
 const tones = ['good', 'wait', 'bad'] as const;
 
 /** Lists the rigs: first rigs that can take the job now, then rigs that can take it later, then all others. */
@@ -135,7 +135,7 @@ function Rigs({ answer: { explanation } }: { readonly answer: DryRun }) {
           ].join('; ');
           return (
             <li key={rig.worker_id} data-tone={tones[rank]}>
-              <Icon name={marks[rank] ?? 'cancelled'} />
+              <Icon name={icons[rank] ?? 'cancelled'} />
               <span>
                 <WorkerLink id={rig.worker_id}>{rig.name}</WorkerLink> {words}
               </span>

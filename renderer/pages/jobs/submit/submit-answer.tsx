@@ -17,15 +17,15 @@ export function SubmitAnswer({ answer, onAgain }: AnswerProps) {
   const t = useT();
   const may = useMay();
   const heading = useRef<HTMLHeadingElement>(null);
-  // Move the focus, because the submit button that had it no longer exists.
+  // Move the focus to the heading, because the focused submit button no longer exists.
   useEffect(() => heading.current?.focus(), []);
-  const { status, job_id: id, reason, allocated_worker_id: worker, queue_position: place } = answer;
+  const { status, job_id: id, reason, allocated_worker_id: worker, queue_position: position } = answer;
   const name = useFleet(({ fleet }) =>
     worker === null ? null : (fleet.workers.get(worker)?.name ?? worker),
   );
   const words = {
     running: t('jobs.answer.running', { worker: name ?? '' }),
-    queued: t('jobs.answer.queued', { position: place ?? '' }),
+    queued: t('jobs.answer.queued', { position: position ?? '' }),
     blocked: t('jobs.answer.blocked'),
     rejected: t('jobs.answer.rejected'),
     completed: t('jobs.answer.ended', { state: t('state.completed') }),

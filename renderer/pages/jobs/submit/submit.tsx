@@ -26,7 +26,7 @@ import { SubmitTexts, useSubmitT } from './texts.tsx';
 export function SubmitPage() {
   const [params] = useSearchParams();
   const template = params.get('template') ?? '';
-  // The key makes the form read the stored draft again after a template.
+  // With this key, a change of the template creates a new form, which reads the stored draft again.
   return <PageFor key={template} template={template} opensEditor={params.has('save')} />;
 }
 

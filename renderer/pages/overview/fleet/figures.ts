@@ -10,7 +10,7 @@ export type MapFigure = (typeof mapFigures)[number];
 export const parseMapFigure = (stored: unknown): MapFigure =>
   mapFigures.find(each => each === stored) ?? 'state';
 
-/** Temperatures in degrees Celsius of an empty and a full square. */
+/** Temperatures at which a square is empty and full, in degrees Celsius. */
 export const temperatures = { min: 30, max: 100 } as const;
 
 /** Returns a figure of a GPU as a share from 0 to 1; null if the figure is not reported or its maximum is unknown. */

@@ -56,7 +56,7 @@ function troubleOf(isReported: boolean, isTooHot: boolean): GpuCell['trouble'] {
 
 type ListedGpu = Pick<Gpu, 'index'> & Partial<Gpu>;
 
-/** Lists the GPUs of a worker. SimpleTuner's published agent reports only their number, so the list has only indexes. */
+/** Lists the GPUs of a worker. A v1 worker reports only the number of GPUs, so the list has only indexes. */
 const listedGpus = ({ gpu_info: { gpus }, gpu_count: count }: WorkerView): readonly ListedGpu[] =>
   gpus.length > 0 ? gpus : Array.from({ length: count }, (_, index) => ({ index }));
 
@@ -76,7 +76,7 @@ const byName = perLanguage(language => new Intl.Collator(language, { numeric: tr
 
 export const isMapped = ({ gpu_count: count }: WorkerView): boolean => count > 0;
 
-/** Returns the workers that have GPUs, sorted by name, so that each worker stays at its place on the map. */
+/** Returns the workers that have GPUs, sorted by name, so that each worker keeps its position on the map. */
 export const mappedWorkers = (workers: Iterable<WorkerView>, language: string): readonly WorkerView[] =>
   [...workers].filter(isMapped).toSorted((a, b) => byName(language).compare(a.name, b.name));
 
@@ -113,8 +113,8 @@ export interface MapPlace {
 }
 
 /**
- * Returns the new place after a key. Left and right move between GPUs, and up and down between workers. Home and End move
- * to the first and last worker. Returns null for all other keys. `counts` has the number of GPUs of each worker.
+ * Returns the position after a key press. Left and right move between GPUs, and up and down between workers. Home and
+ * End move to the first and last worker. Returns null for all other keys. `counts` has the number of GPUs of each worker.
  */
 export function movedPlace(place: MapPlace, key: string, counts: readonly number[]): MapPlace | null {
   const last = counts.length - 1;

@@ -8,7 +8,7 @@ import './gpu-table.css';
 
 const columns = ['load', 'memory', 'temperature', 'power'] as const;
 
-/** Shows the readings of each GPU as bars. Shows one line without readings, and nothing for an offline worker. */
+/** Shows the readings of each GPU as bars. Shows a note if there are no readings, and nothing for an offline worker. */
 export function GpuTable({ worker }: { readonly worker: WorkerView }) {
   const t = useFleetTexts();
   const cells = useCells(worker);

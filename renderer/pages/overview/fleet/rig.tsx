@@ -22,7 +22,7 @@ interface RigProps {
   readonly onToggle: ((id: WorkerId) => void) | undefined;
 }
 
-/** The squares of a worker. Memoized, so that they render again only if the worker, its GPUs or its place changes. */
+/** The squares of a worker. Memoized, so that they render again only if the worker, its GPUs or its position changes. */
 export const Rig = memo(function Rig(props: RigProps) {
   const { worker, at, figure, active, isTabStop, isChosen, onToggle } = props;
   const t = useFleetTexts();

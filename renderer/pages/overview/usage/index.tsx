@@ -29,7 +29,7 @@ export function UsageCard() {
   if (!may(usageApi.days) || (value === null && failure !== null)) return null;
   const days = value?.days ?? [];
   const shown = (['gpu_hours', 'energy_kwh', 'cost'] as const).filter(
-    // Show a place for every figure until the first answer, so that nothing moves when it arrives.
+    // Reserve room for every figure until the first answer, so that nothing moves when the answer arrives.
     name => value === null || name !== 'cost' || days.some(day => day.cost !== null),
   );
   const lacksPrice = value !== null && !shown.includes('cost') && days.some(day => day.energy_kwh !== null);

@@ -126,7 +126,7 @@ interface ShownProps {
   readonly onShow: () => void;
 }
 
-/** Marks the shown fleet, with the connection error if there is one. Other fleets have a button that shows them. */
+/** Labels the shown fleet, with the connection error if there is one. Other fleets have a button that shows them. */
 function Shown({ name, isShown, trouble, onShow }: ShownProps) {
   const t = useT();
   if (!isShown)

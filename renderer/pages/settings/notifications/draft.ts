@@ -61,6 +61,7 @@ export const fields: Readonly<Record<Kind, readonly FieldSpec[]>> = {
 
 export type Values = Readonly<Record<string, string>>;
 
+/** Returns the initial values of the form, by `KIND.FIELD`. */
 export const startValues = (signingSecret: string): Values => ({
   'ntfy.url': 'https://ntfy.sh',
   'webhook.signing_secret': signingSecret,

@@ -21,7 +21,7 @@ interface BulkDialogProps {
 export function BulkDialog({ what, workers, onClose }: BulkDialogProps) {
   const [changed, setChanged] = useState<readonly WorkerView[] | null>(null);
   const [outcomes, setOutcomes] = useState<Outcomes>(new Map());
-  /** True after the confirmation. The confirmation then calls `onClose`, which must not close the results. */
+  /** True after the confirmation. The question then closes and calls `onClose`, which must not close the results. */
   const isConfirmed = useRef(false);
   const confirm: BulkQuestionProps['onConfirm'] = (chosen, change) => {
     isConfirmed.current = true;

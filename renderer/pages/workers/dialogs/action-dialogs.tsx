@@ -8,7 +8,7 @@ import { IssuedDialog } from '../join/issued-dialog.tsx';
 import { JoinDialog } from '../join/join-dialog.tsx';
 import { LazyUpdateDialog } from '../update/lazy.tsx';
 
-/** Loaded on demand, because the command palette loads this module on every page, but not for bulk actions. */
+/** Loaded on demand: the command palette loads this module on every page, but has no bulk actions. */
 const BulkDialog = lazy(() =>
   loadPart(async () => ({ default: (await import('../bulk/index.tsx')).BulkDialog })),
 );

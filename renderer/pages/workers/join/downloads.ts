@@ -14,7 +14,7 @@ export interface Downloads {
   readonly executable: { readonly bytes: number; readonly systems: readonly string[] } | null;
 }
 
-/** Returns the possible downloads of the install script from a server that has these programs. */
+/** Returns the files that the install script may download from a server that has these programs. */
 export function downloadsOf({ programs }: Pick<AgentManifest, 'programs'>): Downloads {
   const bytesOf = (program: ProgramName): number | null =>
     programs.find(({ name }) => name === program)?.bytes ?? null;

@@ -17,8 +17,8 @@ import { ActionDialogs } from '../dialogs/action-dialogs.tsx';
 import '../workers.css';
 
 /**
- * Instructions for a fleet without workers. Rendered also after the first worker has joined, so that the dialog with its
- * token stays open.
+ * Instructions for a fleet without workers. Rendered also after the first worker has joined, so that the dialog with the
+ * worker's token stays open.
  */
 export function FirstRun({ isEmpty }: { readonly isEmpty: boolean }) {
   return (

@@ -75,6 +75,7 @@ const variables = ({ url, token, name, type }: Joining): readonly string[] => [
   ...(type === 'persistent' ? ['export SIMPLETUNER_WORKER_PERSISTENT=true'] : []),
 ];
 
+/** Returns the commands that set environment variables and then start the worker. */
 export const environmentCommands = (joining: Joining): string =>
   [...variables(joining), environmentStart(joining)].join('\n');
 

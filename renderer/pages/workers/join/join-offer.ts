@@ -15,8 +15,8 @@ export interface JoinOffer {
 const lifetimeS = 3_600;
 
 /**
- * Requests a join token. Counts the expiry from the time before the call, by this computer's clock, because the two
- * clocks may differ. So the panel never shows an expired token as valid.
+ * Requests a join token. Counts the expiry from the time before the call, by this computer's clock, because the
+ * server's clock may differ. So the panel never shows an expired token as valid.
  */
 export async function requestJoinOffer(
   client: Client,
@@ -34,7 +34,7 @@ export async function requestJoinOffer(
   return answer.ok ? { ok: true, value: { token: answer.value.join_token, until } } : answer;
 }
 
-/** `open`: the token is valid. `over`: it has expired. `missing`: it could not be created. */
+/** `open`: the token is valid. `over`: the token has expired. `missing`: the token could not be created. */
 export type OfferStatus = 'open' | 'over' | 'missing';
 
 export const offerStatus = (offer: JoinOffer | null, now: number): OfferStatus => {

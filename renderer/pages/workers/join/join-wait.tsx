@@ -16,8 +16,8 @@ import { showFailure } from '../../../ui/toast.tsx';
 import { identifyingLabels } from '../facts.ts';
 
 /**
- * Progress of a new worker. `listening`: the worker has not registered yet. `greeted`: it has registered, but not opened
- * its event stream. `connected`: it has done both. `gone`: it has disconnected.
+ * Progress of a new worker. `listening`: the worker has not registered yet. `greeted`: the worker has registered.
+ * `connected`: the worker has also opened its event stream. `gone`: the worker has disconnected.
  */
 type JoinPhase = 'listening' | 'greeted' | 'connected' | 'gone';
 

@@ -17,7 +17,7 @@ const QrCode = lazy(() =>
   loadPart(async () => ({ default: (await import('../../../ui/qr-code.tsx')).QrCode })),
 );
 
-/** Shows a QR code that opens the panel on a phone, and signs it in if the user may create sign-in links. */
+/** Shows a QR code that opens the panel on a phone, and signs the phone in if the user may create sign-in links. */
 export const PhoneAccess = () => (
   <JoinTexts>
     <Addresses />
@@ -100,7 +100,7 @@ interface SignInLink {
 
 const timeOfDay = perLocale({ timeStyle: 'short' });
 
-/** Creates a sign-in link only on request, because everyone who sees the QR code can use it. */
+/** Creates a sign-in link only on request, because everyone who sees the QR code can sign in. */
 function SignInCode({ url }: { readonly url: string }) {
   const t = useJoinT();
   const { client, person } = usePanel();

@@ -75,7 +75,7 @@
     readonly worker?: { readonly name: string } | null;
   }
   const renamed = /marked (\d+)$/;
-  /** The position of the mark in the page and in the event, for each kind of change. */
+  /** The position of the mark, the number that identifies a change, in the page and in the event for each kind of change. */
   const kinds = {
     progress: {
       selector: '.progress-text',

@@ -15,6 +15,7 @@ export interface Recorded {
   readonly notifications: { readonly title: string; readonly body: string; readonly click: () => void }[];
   readonly questions: { readonly message: string; readonly detail: string }[];
   readonly openedOutside: string[];
+  /** Ids of the active power save blockers. */
   readonly blockers: Set<number>;
   /** Progress on the taskbar; -1 for none. */
   progress: number;

@@ -15,8 +15,8 @@ interface Decision {
   readonly requestHeaders?: Record<string, string>;
 }
 
-/** The part of `session.defaultSession` that the app uses. */
 const listeners: { before?: Listener; headers?: Listener } = {};
+/** The part of `session.defaultSession` that the app uses. */
 export const defaultSession = {
   webRequest: {
     onBeforeRequest: (listener: Listener) => void (listeners.before = listener),

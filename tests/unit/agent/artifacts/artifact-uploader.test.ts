@@ -285,7 +285,7 @@ describe('uploads to a failing server', () => {
     },
   );
 
-  it('retries a file that a proxy refused while the trainer runs', async () => {
+  it('retries, while the trainer runs, a file that a proxy has refused', async () => {
     const server = createStorageServer();
     const release = server.failAll('PUT a.png', proxyAnswerOf(413));
     const uploader = startUploader(server, { files: { 'a.png': 'a' } });
@@ -418,7 +418,7 @@ describe('images of event files', () => {
   });
 });
 
-it('resolves done to false when the agent leaves, and to true when the uploads are stopped', async () => {
+it('resolves done with false when the agent leaves, and with true when the uploads are stopped', async () => {
   const ended = new AbortController();
   const leaving = startUploader(createStorageServer(), { signal: ended.signal, files: { a: 'a' } });
   ended.abort();

@@ -265,7 +265,7 @@ test('reports which checkpoints of an attempt are uploaded, and how long saving 
   await eventually('checkpoint 2 is saved', () => outputs.saved(id) === 'earlier');
   expect(outputs.saveMs()).toBe(30_000);
 
-  // From now on, only checkpoints are uploaded, and only checkpoints that are written later count as newer.
+  // After this request to save and stop, only checkpoints are uploaded. Only later checkpoints count as newer.
   expect(outputs.hasten(id)).toBe(true);
   expect(outputs.hasten(attemptId('a0'))).toBe(false);
   writeFileSync(join(job.outputDir, 'b.png'), 'b');

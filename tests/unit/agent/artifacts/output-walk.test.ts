@@ -55,7 +55,7 @@ test('skips and reports invalid artifact names, and checkpoints that contain an 
   ]);
 });
 
-test('skips files in too many nested folders, and checkpoints that contain a file at this depth', async () => {
+test('skips files that are nested too deeply, and checkpoints that contain such a file', async () => {
   const root = folderWith(
     '1/2/3/4/5/6/7/found',
     '1/2/3/4/5/6/7/8/too-deep',

@@ -191,9 +191,12 @@ test.each([
 test.each([
   ['7', 7_000],
   ['Tue, 24 Nov 2026 12:00:00 GMT', undefined],
-])('reads Retry-After: %s in a refusal as %s ms', async (value, retryAfterMs) => {
-  const storage = await openTestStorage((_request, response) => {
-    response.writeHead(503, { 'retry-after': value }).end();
-  });
-  expect(await storage.list(neverAborted)).toMatchObject({ ok: false, retryAfterMs });
-});
+])(
+  'converts "Retry-After: %s" of a refusal to milliseconds (undefined for a date): %s',
+  async (value, retryAfterMs) => {
+    const storage = await openTestStorage((_request, response) => {
+      response.writeHead(503, { 'retry-after': value }).end();
+    });
+    expect(await storage.list(neverAborted)).toMatchObject({ ok: false, retryAfterMs });
+  },
+);

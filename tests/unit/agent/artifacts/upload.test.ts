@@ -156,7 +156,7 @@ describe('uploadFile', () => {
   });
 
   it.each(['PUT', 'HEAD'])(
-    'repeats an upload until a proxy that fails temporarily accepts it (%s)',
+    'repeats a %s call until a proxy accepts it after temporary failures',
     async call => {
       const server = createStorageServer();
       const busy = [502, 503, 504, 429, 502].map(proxyAnswerOf);

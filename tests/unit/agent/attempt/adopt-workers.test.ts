@@ -94,7 +94,7 @@ describe('adopted runs of an attempt on several workers', () => {
     [0, ['curve', 'log']],
     [1, []],
   ])(
-    'reports the end of an adopted run of rank %d, and sends nothing else than %j',
+    'reports the end of an adopted run of rank %d, and in addition sends only: %j',
     async (rank, expectedToFollow) => {
       const { clock, deps, state } = createFixture(rank);
       const { reports, followed } = await resumeInSlot(await findRun(state.runsDir, deps));
@@ -112,7 +112,7 @@ describe('adopted runs of an attempt on several workers', () => {
   it.each([
     [0, ['log', 'curve', 'log']],
     [1, []],
-  ])('sends a stored report of rank %d, and nothing else than %j', async (rank, expectedToFollow) => {
+  ])('sends a stored report of rank %d, and in addition only: %j', async (rank, expectedToFollow) => {
     const { deps, state } = createFixture(rank);
     state.keepReport({ jobId: jobId('j1'), attemptId: attemptId('a1'), body: { status: 'failed' } });
     const { reports, followed } = await resumeInSlot(await findRun(state.runsDir, deps));

@@ -128,8 +128,8 @@ describe('runs of an earlier agent process', () => {
   });
 
   it.each([
-    ['was abandoned and has ended', 'a1'],
-    ['is not a run', '..a1'],
+    ['belongs to an abandoned run that has ended', 'a1'],
+    ['does not belong to a run', '..a1'],
   ])('removes a folder that %s', async (_title, name) => {
     const { state, find, runFolders } = createFixture([]);
     const run = { path: join(state.runsDir, name) };

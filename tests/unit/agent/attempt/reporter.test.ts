@@ -62,7 +62,7 @@ describe('temporary failures', () => {
     expect(troubles).toEqual([failure, failure]);
   });
 
-  it('repeats a report until it is aborted, at most 5.1 s apart', async () => {
+  it('repeats a report until it is aborted, with pauses of at most 5.1 s', async () => {
     const { triesAt, abort } = startReport([failed(unreachable())]);
     await vi.advanceTimersByTimeAsync(3_600_000);
     abort.abort();

@@ -77,7 +77,7 @@ describe('trainers on several nodes', () => {
     '--main_process_port=21234',
   ];
 
-  test('starts SimpleTuner through accelerate with an empty rank, which each node fills in', () => {
+  test('starts SimpleTuner through accelerate with an empty machine rank, which each node fills in', () => {
     const trainers = [{ kind: 'package', name: 'simpletuner', python: '/opt/st/bin/python' }] as const;
     const argv = argumentsFor(simpletuner, { trainers });
     expect(argv).toEqual(expect.arrayContaining(['--multi_gpu', '--num_processes=6', ...machines]));
@@ -91,14 +91,14 @@ describe('trainers on several nodes', () => {
     );
   });
 
-  test("starts kohya's scripts through accelerate", () => {
+  test("starts kohya's scripts on several nodes through accelerate", () => {
     const trainers = [{ kind: 'checkout', name: 'kohya', folder: tempFolder(), python: '/python' }] as const;
     expect(argumentsFor(kohya, { trainers })).toEqual(
       expect.arrayContaining(['--multi_gpu', '--num_processes=6', ...machines]),
     );
   });
 
-  test('refuses ai-toolkit and the built-in trainings', () => {
+  test('refuses to run ai-toolkit and the built-in trainings on several nodes', () => {
     const trainers = [
       { kind: 'checkout', name: 'ai-toolkit', folder: tempFolder(), python: '/python' },
     ] as const;

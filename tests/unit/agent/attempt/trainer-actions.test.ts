@@ -17,7 +17,7 @@ import { isAlive, until } from '../guard-rig.ts';
 const origin = { jobId: jobId('j1'), attemptId: attemptId('a1') };
 /** A trainer that runs until it is stopped. */
 const stay = `console.log('ready'); setInterval(() => {}, 1000);`;
-/** A trainer that handles SIGUSR2. Its child does not, so the signal would kill it. */
+/** A trainer that handles SIGUSR2. Its child does not, so the signal would kill the child. */
 const handlesSignal = `
   const { spawn } = require('node:child_process');
   spawn('sleep', ['1000'], { stdio: 'ignore' });

@@ -94,7 +94,7 @@ describe('dataloader', () => {
       'data_backend_config',
     ],
     [
-      'in place of a flag in the config',
+      'in place of the dataloader that a flag in the config names',
       { a: 1, '--data_backend_config': 'other.json' },
       '--data_backend_config',
     ],
@@ -183,7 +183,7 @@ describe('resume checkpoint', () => {
     [{ resume, config: { '--resume_from_checkpoint': '/own/checkpoint-1' } }],
     [{ resume: null, config: { resume_from_checkpoint: 'latest' } }],
   ])(
-    'leaves resume_from_checkpoint unchanged when it names another checkpoint, or when the offer has none: %j',
+    'leaves resume_from_checkpoint unchanged when it names another checkpoint, or when the offer has no checkpoint: %j',
     offer => {
       const { config, outputDir } = prepareResumed(offer, { trainers: [simpletuner] });
       expect(config).toEqual({ ...offer.config, output_dir: outputDir });

@@ -84,7 +84,7 @@ it('makes the rig unavailable while its keyboard is used, until ten minutes afte
   expect(changes).toEqual(['in_use', null]);
 });
 
-it('makes the rig unavailable while another program, not a leftover of its own jobs, holds a GPU', async () => {
+it('makes the rig unavailable while a program other than a leftover of its own jobs holds a GPU', async () => {
   const held = { gpu: 1, kind: 'held', detail: 'process 7 (blender) holds its memory' } as const;
   let troubles: readonly (typeof held & { readonly ours?: true })[] = [{ ...held, ours: true }];
   const { clock, availability } = watchRig({ use: { lastInput: null, gpuTroubles: () => troubles } });

@@ -26,7 +26,10 @@ const session = (overrides: Record<string, string>): string =>
     .map(([name, value]) => `${name}=${value}`)
     .join('\n');
 
-/** Returns this time on Linux with these sessions. `loginctl` first lists the sessions, and then prints their properties. */
+/**
+ * Returns the time of the last input on Linux with these sessions. `loginctl` first lists the sessions, and then prints their
+ * properties.
+ */
 const readOnLinux = (...sessions: readonly string[]) =>
   readLastInput('linux', argv =>
     argv[1] === 'list-sessions'

@@ -20,7 +20,7 @@ async function run(config: string | null) {
 const writeConfig = (text: string): string => writeFile(tempFolder(), 'config.json', text);
 
 describe('self-test', () => {
-  it('prints progress with a falling loss that the agent can parse, and exits with 0', async () => {
+  it('prints progress that the agent can parse, with a falling loss, and exits with 0', async () => {
     const { code, lines } = await run(writeConfig('{"trainer":"selftest","seconds":1}'));
     const items = createProgressReader().push(lines.map(line => `${line}\n`).join(''));
     const progress = items.flatMap(item => (item.kind === 'progress' ? [item.progress] : []));

@@ -49,10 +49,16 @@ describe('serviceFolder', () => {
     ['the folder in which the worker has joined', [], ['token', 'instance'], false, 'earlier'],
     ['its own folder again once the worker has joined there', ['token'], ['token'], false, 'own'],
     ['its own folder if no worker has joined in the other folder', ['instance'], ['instance'], false, 'own'],
-    ['the joined folder after a start without a token', ['instance'], ['token'], false, 'earlier'],
+    [
+      'the folder in which the worker has joined, after a start without a token',
+      ['instance'],
+      ['token'],
+      false,
+      'earlier',
+    ],
     ['the folder of a worker with its own token', [], ['instance'], true, 'earlier'],
     ['its own folder with a given token, if this folder is in use', ['instance'], ['token'], true, 'own'],
-  ])('returns %s', (_title, ownFiles, earlierFiles, hasGivenToken, expected) => {
+  ])('keeps the state of the service in %s', (_title, ownFiles, earlierFiles, hasGivenToken, expected) => {
     const folders = { own: folderWith(...ownFiles), earlier: folderWith(...earlierFiles) };
     expect(serviceFolder(folders.own, folders.earlier, hasGivenToken)).toBe(folders[expected]);
   });

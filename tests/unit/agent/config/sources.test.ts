@@ -192,7 +192,7 @@ describe('config file', () => {
     ['a list', '[]', 'must contain a JSON object'],
     ['a word', '"persistent"', 'must contain a JSON object'],
     ['null', 'null', 'must contain a JSON object'],
-  ])('names a config file that contains %s in the error', (_title, text, expected) => {
+  ])('names the config file in the error when the file contains %s', (_title, text, expected) => {
     const config = writeFile(tempFolder(), 'broken.json', text);
     const message = configError({ ...minimalFlags, config });
     expect(message).toContain(config);

@@ -219,7 +219,7 @@ describe('--trainer', () => {
 });
 
 describe('several trainers', () => {
-  it('reads several trainers from repeated flags or a list in the file, with one Python', () => {
+  it('reads several trainers from repeated flags or a list in the file, and uses --python for all of them', () => {
     const config = loadValidConfig({
       ...minimalFlags,
       trainer: ['simpletuner', 'kohya=/opt/kohya'],

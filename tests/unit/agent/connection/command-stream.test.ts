@@ -148,15 +148,15 @@ describe('ignored messages (docs/internals/faults.md S10)', () => {
     ['an offer whose config is a list', offerWith({ config: [] })],
     ['an offer whose config is a text', offerWith({ config: '{}' })],
     ...invalidJobIds.map((id): [string, string] => [
-      `the job id ${JSON.stringify(id)?.slice(0, 20)}`,
+      `an offer with the job id ${JSON.stringify(id)?.slice(0, 20)}`,
       offerWith({ job_id: id }),
     ]),
     ...invalidAttemptIds.map((id): [string, string] => [
-      `the attempt id "${id}"`,
+      `an offer with the attempt id "${id}"`,
       offerWith({ attempt_id: id }),
     ]),
     ...invalidUploadPaths.map((path): [string, string] => [
-      `the upload path ${JSON.stringify(path)}`,
+      `an offer with the upload path ${JSON.stringify(path)}`,
       offerWith({ upload_endpoint: path }),
     ]),
   ])('ignores %s, and reads the next command', async (_title, text) => {

@@ -53,7 +53,7 @@ it.each<[string, () => void]>([
   expect(logLines).toHaveLength(2);
 });
 
-it('reports the cause of a missed heartbeat, and once that the worker counts as offline after the heartbeat timeout', () => {
+it('reports the cause of a missed heartbeat, and after the heartbeat timeout reports once that the worker is offline', () => {
   warnings.noteHeartbeat();
   vi.advanceTimersByTime(119_999);
   warnings.missedBeat(unreachable(), 120_000);

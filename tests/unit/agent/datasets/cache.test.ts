@@ -1,4 +1,4 @@
-/** Tests that the dataset cache of a rig keeps the limit of its owner, and removes the least recently used datasets first. */
+/** Tests that the dataset cache of a rig stays within the owner's limit, and removes the least recently used datasets first. */
 import { createHash } from 'node:crypto';
 import { mkdirSync, readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';

@@ -64,7 +64,7 @@ describe('missing GPUs', () => {
     exited(255, 'Failed to initialize NVML: Driver/library version mismatch'),
     exited(9, "NVIDIA-SMI has failed because it couldn't communicate with the NVIDIA driver."),
     exited(6, 'No devices were found'),
-  ])('reports every GPU when nvidia-smi finds no GPU: $stdout', async output => {
+  ])('reports every GPU as missing when nvidia-smi finds no GPU: $stdout', async output => {
     const problems = await conditions(output);
     expect(problems?.map(({ gpu, kind }) => [gpu, kind])).toEqual([
       [0, 'missing'],
@@ -79,12 +79,12 @@ describe('missing GPUs', () => {
     ['hangs', TIMED_OUT],
     ['does not exist', { kind: 'missing' }],
     ['prints nothing', exited(0, '')],
-  ])('reports every GPU when nvidia-smi %s twice in a row', async (_title, output) => {
+  ])('reports every GPU as missing when nvidia-smi %s twice in a row', async (_title, output) => {
     expect(await conditions(output)).toBeNull();
     expect(await conditions(output, { wasSilent: true })).toHaveLength(3);
   });
 
-  test('reports no GPU when nvidia-smi is too old for the query', async () => {
+  test('reports no GPU as missing when nvidia-smi is too old for the query', async () => {
     const output = exited(2, 'Field "ecc.errors.uncorrected.volatile.total" is not a valid field to query.');
     expect(await conditions(output, { wasSilent: true })).toBeNull();
   });
@@ -149,7 +149,7 @@ describe('missingFromStart', () => {
     [null, { HIP_VISIBLE_DEVICES: '0,1' }, 'some'],
     [null, { CUDA_VISIBLE_DEVICES: '' }, 'none'],
     [[0], { HIP_VISIBLE_DEVICES: '-1' }, 'none'],
-  ])('returns for --gpus %j and the environment %j the choice "%s"', (indices, environment, choice) => {
+  ])('reads --gpus %j with the environment %j as the choice "%s"', (indices, environment, choice) => {
     expect(choiceOf(indices, environment)).toBe(choice);
   });
 });

@@ -248,7 +248,7 @@ describe('probe of AMD GPUs', () => {
     [2048, 8192, 1],
     [4095, 16380, 1],
     [4096, 16384, 2],
-  ])('counts %i MiB next to %i MiB as %i GPUs', async (small, large, count) => {
+  ])('counts a GPU of %i MiB next to a GPU of %i MiB as %i usable GPUs', async (small, large, count) => {
     const card = (mib: number) => ({ 'VRAM Total Memory (B)': String(mib * 1024 * 1024) });
     const report = await probe({ 'rocm-smi': JSON.stringify({ card0: card(large), card1: card(small) }) });
     expect(report.count).toBe(count);
@@ -276,7 +276,7 @@ describe('probe of AMD GPUs', () => {
       { 'Card Model': '0x75b0', 'GFX Version': 'gfx950' },
       'AMD GPU gfx950',
     ],
-    ['a blank name', { 'Card Series': ' ', 'GFX Version': 'gfx950' }, 'AMD GPU gfx950'],
+    ['a card with a blank name', { 'Card Series': ' ', 'GFX Version': 'gfx950' }, 'AMD GPU gfx950'],
     ['a card with only a model', { 'Card Series': 'N/A', 'Card Model': '0x75b0' }, 'AMD GPU 0x75b0'],
     ['a card without any name', {}, 'AMD GPU'],
   ])('finds a name for %s', async (_title, card, name) => {

@@ -52,7 +52,7 @@ describe('CUDA_VISIBLE_DEVICES', () => {
     },
   );
 
-  it('selects no GPU without a UUID for a UUID prefix', async () => {
+  it('does not match a UUID prefix with a GPU that has no UUID', async () => {
     const report = await probeNvidia('0, Tesla K80, 11441, 470.57.02, [N/A]\n', {
       CUDA_VISIBLE_DEVICES: 'GPU-5d',
     });
@@ -88,7 +88,7 @@ describe('--gpus', () => {
     });
   });
 
-  it('makes the GPUs at the positions of a job visible, or all selected GPUs', async () => {
+  it('makes the GPUs at the positions of a job visible, or all selected GPUs for a job without positions', async () => {
     const selection = selectGpus(await probeNvidia(MIXED), [1, 0]);
     const visibleGpus = (positions: readonly number[] | null): unknown =>
       selection.ok && trainerGpuEnvironment(selection.report, positions)['CUDA_VISIBLE_DEVICES'];
@@ -171,7 +171,7 @@ describe('utilization', () => {
     [TIMED_OUT, 'probe_timeout'],
     [{ kind: 'missing' } as const, undefined],
     ['', undefined],
-  ])('reports the problem when nvidia-smi returns %o: %s', async (output, code) => {
+  ])('converts the nvidia-smi result %o to the problem code %s', async (output, code) => {
     expect((await utilizationFor(output)).problem?.code).toBe(code);
   });
 

@@ -123,7 +123,7 @@ describe('end of an attempt', () => {
     expect(watch.troubles()).toEqual([]);
   });
 
-  test('delays the end of an attempt for memory that is freed slowly, without reporting a problem', async () => {
+  test('delays the end of an attempt until its GPU memory is freed, without reporting a problem', async () => {
     const { clock, rig, facts, watch } = openMachine();
     const controlled = controlRun(listeners);
     const run = watch.follow(job, controlled.run);
@@ -218,7 +218,7 @@ describe('process table', () => {
     expect(otherWorkDir?.(4711)?.jobId).toBeNull();
   });
 
-  test('returns the name unknown for a process with unreadable files, and opens no table on Windows', () => {
+  test('returns the name "unknown" for a process with unreadable files, and opens no table on Windows', () => {
     const proc = tempFolder();
     write(proc, 1, 'stat', `1 (init) S 0 1 1 0 ${'0 '.repeat(14)}1 0`);
     expect(openProcessTable('linux', '/work', proc)?.(1)).toMatchObject({ name: 'unknown', jobId: null });

@@ -183,7 +183,7 @@ describe('slow disk', () => {
     for (let n = 0; n < 20; n += 1) write(block);
     await clock.settle();
     expect(written()).toBe(22);
-    // One block is being written, and three more wait. The log keeps only the size of all later blocks.
+    // One block is being written, and three more wait. The log keeps only the total size of the later blocks.
     writes[0]?.complete();
     await clock.settle();
     expect(writes[1]?.text.length).toBe(3 * mib);

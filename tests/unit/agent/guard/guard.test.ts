@@ -155,7 +155,7 @@ describe('end of a run', () => {
     expect(await done).toBe(0);
   });
 
-  it('ends the run on a signal to the guard without recording an order, and ignores SIGHUP', async () => {
+  it('ends the run on SIGTERM to the guard without recording an order, and ignores SIGHUP', async () => {
     const { signal, exit, trainer } = await startGuard(stay);
     signal('SIGHUP');
     expect(await isAlive(trainer)).toBe(true);

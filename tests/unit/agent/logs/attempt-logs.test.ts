@@ -191,6 +191,7 @@ describe('log of an attempt', () => {
     await advanceUntil(() => !runFolders().includes('a1'));
     fail(unreachable());
     logs.acknowledge(attemptId('a2'));
+    // The modification time of settled.json is the time of the acknowledgement.
     const settled = join(state.runOf(attemptId('a2')).path, 'settled.json');
     const earlier = new Date(Date.now() - day - 1_000);
     utimesSync(settled, earlier, earlier);
@@ -217,10 +218,10 @@ describe('log of an attempt', () => {
     expect(store.of()).toMatchObject({ text: 'of a1\n', isComplete: true });
   });
 
-  it('removes a run folder that cannot be marked as acknowledged, so that its end is not reported again', () => {
+  it('removes a run folder whose acknowledgement cannot be recorded, so that its end is not reported again', () => {
     const { start, state, leaveRun, runFolders } = createFixture();
     leaveRun('a1');
-    // A folder with the name of the mark makes each write of the mark fail.
+    // A folder named settled.json makes each attempt to record the acknowledgement fail.
     mkdirSync(join(state.runOf(attemptId('a1')).path, 'settled.json'));
     start().acknowledge(attemptId('a1'));
     expect(runFolders()).toEqual([]);
@@ -234,9 +235,9 @@ it('keeps only the five newest logs that wait for an upload', async () => {
   for (let n = 1; n <= 8; n += 1) {
     leaveRun(`a${n}`);
     logs.acknowledge(attemptId(`a${n}`));
-    // The mark settled.json of attempt 1 is the oldest.
-    const markedAt = new Date(Date.now() - (9 - n) * 60_000);
-    utimesSync(join(state.runOf(attemptId(`a${n}`)).path, 'settled.json'), markedAt, markedAt);
+    // The settled.json of attempt 1 is the oldest.
+    const modifiedAt = new Date(Date.now() - (9 - n) * 60_000);
+    utimesSync(join(state.runOf(attemptId(`a${n}`)).path, 'settled.json'), modifiedAt, modifiedAt);
   }
   leaveRun('a9');
   logs.acknowledge(attemptId('a9'));

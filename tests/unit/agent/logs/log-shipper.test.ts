@@ -77,7 +77,7 @@ describe('log upload', () => {
     expect(terminalText(fixture.store.of().text)).toBe('300% [0s]\nend\n');
   });
 
-  it("continues at the server's position, also after a restart and a restore", async () => {
+  it("continues at the server's position, also after a restart of the agent and a restore of the server", async () => {
     const fixture = createShipperFixture();
     fixture.start();
     await printLines(fixture, 5);

@@ -39,7 +39,7 @@ describe('folding of output', () => {
     ['no bars before a line follows', 'a\n1%\r2%\r', 'a\n', 2],
     ['the last state of an erased bar', '9%\r   \rline\n', '9%\rline\n', 12],
     ['no carriage returns without a bar', '\r\r\rline\n', 'line\n', 8],
-  ])('sends %s', (_title, output, text, to) => {
+  ])('sends to the log: %s', (_title, output, text, to) => {
     expect(convert(output, 'lines')).toMatchObject({ text, to });
   });
 
@@ -48,7 +48,7 @@ describe('folding of output', () => {
     ['an unfinished bar in place', 'a\n1%\r2%| [2s]', 'a\n2%| [2s]', 13],
     ['an unfinished line', 'Loading ... ', 'Loading ... ', 12],
     ['no partial character', Buffer.from('ü€').subarray(0, 4), 'ü', 2],
-  ])('sends %s when bars are due', (_title, output, text, to) => {
+  ])('sends to the log when bars are due: %s', (_title, output, text, to) => {
     expect(convert(output, 'bars')).toMatchObject({ text, to });
   });
 
@@ -93,7 +93,7 @@ describe('chunks', () => {
     }
   });
 
-  it('cuts a long line at spaces, or between characters', () => {
+  it('cuts a long line at spaces, or between characters when the line has no spaces', () => {
     const words = 'lorem ipsum '.repeat(5_000);
     for (const { to } of convert(words, 'lines').chunks) expect(words[to - 1]).toBe(' ');
     const withoutSpaces = '€'.repeat(20_000);

@@ -76,7 +76,7 @@ describe('end of a curve', () => {
     expect(await curve.done).toBe(true);
   });
 
-  test('resolves done to true when the server refuses the curve, and to false when the agent ends', async () => {
+  test('resolves done with true when the server refuses the curve, and with false when the agent ends', async () => {
     const fixture = createFixture();
     const { clock, ended, open, step } = fixture;
     fixture.answer = () => failed(problemOf(409));
@@ -111,7 +111,7 @@ describe('points during a run', () => {
     expect(calls).toHaveLength(1);
   });
 
-  test('sends all points once and in order when the server is back', async () => {
+  test('sends all points once and in order when the server is reachable again', async () => {
     const fixture = createFixture();
     const { clock, calls, open, step } = fixture;
     fixture.answer = () => failed(unreachable());
@@ -238,7 +238,7 @@ describe('points at the end of a run', () => {
   });
 });
 
-test('continues an adopted run after the last step of the server, with its next point number', async () => {
+test('continues an adopted run after the last step that the server has, with the point number that the server expects', async () => {
   const fixture = createFixture();
   const { clock, calls, open, step } = fixture;
   fixture.answer = points =>
@@ -325,7 +325,7 @@ describe('points during a send', () => {
     expect(fixture.steps()).toEqual([1, 2]);
   });
 
-  test('sends points that arrive during a send in the next round', async () => {
+  test('defers points that arrive during a send to the next send', async () => {
     const fixture = createFixture();
     delayAnswers(fixture, 300);
     const curve = fixture.open();

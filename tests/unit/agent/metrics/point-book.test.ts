@@ -63,7 +63,7 @@ describe('printed steps', () => {
     expect(takeAll(book).map(({ values }) => values['loss'])).toEqual([3, 3, 2]);
   });
 
-  test('leaves room for GPU figures in a large point, and adds the GPU figures to the last closed step', () => {
+  test('limits a point of the trainer to 28 values, and sends GPU figures in a separate point with the last closed step', () => {
     const book = bookOf();
     note(book, {
       step: 7,

@@ -301,7 +301,7 @@ describe('progress bars', () => {
     ['model.safetensors:  45%|████▌     | 1.55G/3.44G [00:10<00:12, 150MB/s]', 'model.safetensors', 45.06],
     ['my data:  50%|█| 1/2 [00:01<00:01, 2.00s/ examples]', 'my data', 50],
     [' 50%|█| 512/1024 [00:10<00:12, 100B/s]', 'Transferring', 50],
-  ])('reads no steps from a bar that does not count training: %s', (bar, stage, percent) => {
+  ])('reads no steps from a bar that does not count training steps: %s', (bar, stage, percent) => {
     expect(progressOf(bar)).toEqual({ stage, percent, metrics: {} });
   });
 

@@ -20,7 +20,7 @@ describe('lines', () => {
       [line('a'), line('b', { redraw: true }), line('c')],
     ],
     ['a line in many chunks', ['o', 'n', 'e\nt', 'wo\n'], [line('one'), line('two')]],
-    ['colors unchanged', ['\u001b[31mred\u001b[0m\n'], [line('\u001b[31mred\u001b[0m')]],
+    ['a line with colors', ['\u001b[31mred\u001b[0m\n'], [line('\u001b[31mred\u001b[0m')]],
     ['NUL and other control characters', ['a\0\u0001b\n'], [line('a\0\u0001b')]],
     ['a character in two chunks', [Buffer.from([0xe2, 0x96]), Buffer.from([0x88, 0x0a])], [line('█')]],
     ['invalid UTF-8', [Buffer.from([0x61, 0xff, 0xc3, 0x0a])], [line('a\ufffd\ufffd')]],
@@ -31,7 +31,7 @@ describe('lines', () => {
     expect(readAll(...chunks)).toEqual(items);
   });
 
-  it('starts with an empty line after end()', () => {
+  it('does not join output from before and after end()', () => {
     const reader = createProgressReader();
     reader.push('left over\r');
     expect([reader.end(), reader.push('new\n'), reader.end()]).toEqual([
@@ -200,7 +200,7 @@ describe('linear time', () => {
     ['unfinished CSI', '', '\u001b[1;', ''],
     ['unfinished OSC', '', '\u001b]0', ''],
     ['spaces', 'a', ' ', 'x'],
-  ])('takes linear time for %s', (_title, before, unit, after) => {
+  ])('reads a line with %s in linear time', (_title, before, unit, after) => {
     // 50 characters leave room for `before` and `after`.
     const hostile = (length: number): string => before + repeat(unit, length - 50) + after;
     const short = Array.from({ length: 64 }, () => hostile(2 * KIB));
@@ -224,7 +224,7 @@ describe('linear time', () => {
     'a=1,',
     'map',
     'loading',
-  ])('takes linear time for bars made of %j', unit => {
+  ])('reads bars made of %j in linear time', unit => {
     const hostile = (length: number): string => `Epoch 1 50%|█| 1/2 [00:01, ${repeat(unit, length - 40)}]`;
     const short = Array.from({ length: 512 }, () => hostile(128));
     const long = Array.from({ length: 32 }, () => hostile(2 * KIB));

@@ -66,12 +66,12 @@ describe('links to experiment trackers in an output', () => {
       'https://huggingface.co/spaces/ada/trackio',
     ],
     [
-      'a new Space of Trackio',
+      'Trackio for a new Space',
       '* Creating new space: \u001b[1m\u001b[38;5;208mhttps://huggingface.co/spaces/ada/trackio\u001b[0m',
       'https://huggingface.co/spaces/ada/trackio',
     ],
     [
-      'a self-hosted server of Trackio',
+      'Trackio for a self-hosted server',
       '* Trackio metrics will be sent to self-hosted server: http://tracker.lan:7860/',
       'http://tracker.lan:7860/',
     ],

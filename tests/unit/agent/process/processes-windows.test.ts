@@ -83,7 +83,7 @@ test('identifies processes by their start time without starting a program', asyn
 test.each([
   ['outside of a job object, as in the agent', false],
   ['when Windows refuses the job object', true],
-])('uses taskkill %s', async (_title, refusesJobs) => {
+])('ends a process tree with taskkill %s', async (_title, refusesJobs) => {
   const { calls, processes } = openWindows({ refusesJobs });
   if (refusesJobs) processes.holdDescendants();
   await processes.signalGroup(50, 'SIGKILL');

@@ -44,7 +44,7 @@ describe('this machine', () => {
   });
 
   it.each([0, 1, -1])(
-    'never signals group %i, which would reach the agent itself or all processes',
+    'never signals group %i, because the signal would reach the agent itself or all processes',
     async pid => {
       await processes.signalGroup(pid, 'SIGTERM');
       expect(await processes.groupLives(pid)).toBe(false);
@@ -81,7 +81,7 @@ describe('Linux', () => {
   ])(
     'sends a signal only if the process listens to the signal: a process that %s',
     async (_title, status, answer) => {
-      // The pid is above Linux's maximum, so no process can have it. A signal that is sent has the answer 'gone'.
+      // The pid is above Linux's maximum, so no process has it. Sending a signal to this pid returns 'gone'.
       const pid = 2 ** 22 + 1;
       const { processes, proc } = machineWith({ [pid]: stat(pid, 'S', pid, pid, 7) });
       writeFileSync(join(proc, String(pid), 'status'), `Name:\tx\n${status}`);

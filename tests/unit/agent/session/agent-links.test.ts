@@ -25,7 +25,7 @@ describe('links of a job to experiment trackers', () => {
     expect(sentLinks()).toContainEqual([wandb]);
   });
 
-  it('sends a link with the final report although the server refused it before', async () => {
+  it('sends a link with the final report although the server refused an earlier report with this link', async () => {
     const { orchestrator, run } = await startAgentWithJob();
     orchestrator.answers.status = ({ body }) =>
       body['status'] === 'running' ? refused(503) : { status: 200, body: { success: true } };

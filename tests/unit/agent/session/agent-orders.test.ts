@@ -70,7 +70,7 @@ describe('cancels', () => {
     await expectNextJob(fixture);
   });
 
-  it.each(Object.keys(deliveries))('stops a job that is cancelled by %s', async delivery => {
+  it.each(Object.keys(deliveries))('stops a job that is cancelled in %s', async delivery => {
     const fixture = await startAgentWithJob();
     await deliveries[delivery]!(fixture, { cancel: attemptFields('j1', 'a1') });
     await expectStop(fixture.run);
@@ -97,7 +97,7 @@ describe('cancels', () => {
 
 describe('abandoned jobs', () => {
   it.each(Object.keys(deliveries))(
-    'stops a job that is abandoned by %s, without a report',
+    'stops a job that is abandoned in %s, and sends no report',
     async delivery => {
       const fixture = await startAgentWithJob();
       const { orchestrator, run } = fixture;

@@ -45,7 +45,7 @@ function startWithReport(
 describe('lost streams', () => {
   it.each<[string, 'endStream' | 'breakStream']>([
     ['cleanly', 'endStream'],
-    ['in the middle', 'breakStream'],
+    ['abruptly', 'breakStream'],
   ])('reopens a stream that ended %s, after a registration that names the job', async (_title, how) => {
     const { orchestrator, connected, run } = await startAgentWithJob();
     orchestrator[how]();

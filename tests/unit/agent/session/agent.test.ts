@@ -86,7 +86,7 @@ describe('a job', () => {
     expect(orchestrator.count('disconnect')).toBe(0);
   });
 
-  it('claims an offer that arrives twice only once', async () => {
+  it('claims an offer only once when the offer arrives several times', async () => {
     const orchestrator = await startOrchestrator();
     const { connected, started, runs } = startAgent(orchestrator);
     await connected();

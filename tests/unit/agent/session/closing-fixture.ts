@@ -38,7 +38,7 @@ export async function startClosable(options: FixtureOptions = {}) {
   const logged: string[] = [];
   const reports: StatusReportBody[] = [];
   const seconds = (): number => Math.round((clock.mono() - startedAt) / 1_000);
-  /** The state of the fakes around the agent. Tests change it. */
+  /** The state of the fakes around the agent. Tests change this state. */
   const environment: {
     isReachable: boolean;
     notice: Notice | null;

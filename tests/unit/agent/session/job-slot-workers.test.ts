@@ -139,7 +139,7 @@ describe('start of an attempt on several workers', () => {
     expect(newest(fixture.reports).body).toEqual(ready);
   });
 
-  it('reports the stage of waiting only on the first machine', async () => {
+  it('reports the stage "Waiting for the other machines" only from the first machine', async () => {
     const [first, second] = [await startWaiting(0), await startWaiting(1)];
     expect(first.slot.progress()).toEqual({ stage: 'Waiting for the other machines' });
     expect(first.progressReports).toEqual([{ status: 'starting', progress: first.slot.progress() }]);

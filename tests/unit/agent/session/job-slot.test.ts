@@ -16,7 +16,7 @@ async function startRunning(overrides: Partial<SlotDeps> = {}): Promise<SlotFixt
   return fixture;
 }
 
-describe('offer to report', () => {
+describe('from offer to report', () => {
   it('claims an offer, and starts no trainer before the claim is accepted', async () => {
     const { slot, reports, actions, runs } = createSlotFixture();
     slot.offer(offer);
@@ -293,7 +293,7 @@ describe('failed starts', () => {
       },
     ],
     [
-      'when its folder cannot be created',
+      'when the job folder cannot be created',
       { prepare: throwing(noFolder) },
       {
         status: 'failed',

@@ -107,7 +107,7 @@ describe('a job during a notice', () => {
     expect(fixture.lastReport()).toMatchObject({ cause: 'preempted', saved: true });
   });
 
-  it('gives the trainer half of a short notice to save', async () => {
+  it('gives the trainer half of the time of a short notice to save', async () => {
     const fixture = await startAgentWithJob();
     await fixture.push({ ...notice, ends_in_s: 30 });
     await fixture.advance(14);
@@ -222,6 +222,7 @@ describe('a job during a notice', () => {
 });
 
 describe('a worker with an allocation', () => {
+  /** The scheduler gives the machine to the worker for an hour. The notice starts 120 s before the end. */
   const allocation = { ends_in_s: 3_600, notice_s: 120 };
 
   it('starts the notice before the end of the allocation without contact to the server', async () => {
@@ -262,7 +263,7 @@ describe('a worker with an allocation', () => {
     expect(exit.code).toBe(0);
   });
 
-  it('applies the notice of the allocation after a signal', async () => {
+  it('applies the notice time of the allocation after a notice signal', async () => {
     const { agent, advance, run } = await startAgentWithJob({
       allocation: { ends_in_s: 3_600, notice_s: 60 },
     });
@@ -323,7 +324,7 @@ describe('hours of a rig', () => {
     expect(fixture.runs).toHaveLength(2);
   });
 
-  it('reports closed hours in the first registration', async () => {
+  it('reports in the first registration that the rig is closed', async () => {
     const { reportedClosed } = await startClosable({ closed: hours });
     expect(reportedClosed[0]).toEqual(hours);
   });

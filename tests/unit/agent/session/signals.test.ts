@@ -2,7 +2,7 @@ import { expect, it } from 'vitest';
 import { catchEarlySignals, handleSignals, type WorkerSignal } from '../../../../agent/session/signals.ts';
 import { openTokenHolder } from '../agent-fixture.ts';
 
-/** Catches the early signals of a fake process. The test sends the signals. */
+/** Catches the signals of a fake process before its agent starts. The test sends the signals. */
 function openSignals(noticeSignal: 'SIGUSR1' | null) {
   const handlers = new Map<WorkerSignal, () => void>();
   const actions: string[] = [];

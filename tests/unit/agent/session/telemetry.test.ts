@@ -63,7 +63,7 @@ it('starts no second query while the driver hangs', () => {
 it.each<[string, CommandResult]>([
   ['a driver that did not answer', TIMED_OUT],
   ['a missing driver tool', { kind: 'missing' }],
-  ['missing figures', rows('0, [N/A], [N/A], [N/A], [N/A]', '1, [N/A], [N/A], [N/A], [N/A]')],
+  ['rows without figures', rows('0, [N/A], [N/A], [N/A], [N/A]', '1, [N/A], [N/A], [N/A], [N/A]')],
 ])('returns no figures for %s, and queries again', async (_title, result) => {
   const { queries, telemetry } = createFixture(twoGpus);
   telemetry();

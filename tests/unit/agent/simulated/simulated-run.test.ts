@@ -42,7 +42,7 @@ describe('simulated run', () => {
     expect(await run.finished).toEqual({ ...killed, stopped: 'cancel' });
   });
 
-  it('continues a run without contact with on_lost_contact: continue', async () => {
+  it('continues a run with on_lost_contact: continue after contact is lost', async () => {
     const { clock, run, stops, end } = startRun('continue');
     await clock.advance(60_000);
     expect(stops).toEqual([]);

@@ -118,7 +118,7 @@ test('adds a note to a program without changes to the loaded code and data', () 
   expect(after.read(note.vaddr, note.size)).toEqual(Buffer.concat([oldNote, noteOf('MADE', content)]));
 });
 
-test('removes the symbols and the section table', () => {
+test('removes the symbols and the section table of a program', () => {
   const withAddedNote = withNote(program(), 'MADE', Buffer.from('x'));
   expect(withAddedNote.includes('sss')).toBe(false);
   expect([withAddedNote.readBigUInt64LE(40), withAddedNote.readUInt16LE(60)]).toEqual([0n, 0]);

@@ -51,7 +51,7 @@ export function makeCheckpoint(changes: Partial<Checkpoint> = {}): Checkpoint {
   };
 }
 
-/** Creates random images of 5 x 5 pixels with two bright pixels per digit. About a third of the others are dark grey. */
+/** Creates random images of 5 x 5 pixels with two bright pixels per digit. About a third of the other pixels are dark grey. */
 function makeRaw(count: number, seed: number): { images: IdxArray; labels: IdxArray } {
   const random = createRandom(seed, 0);
   const data = Uint8Array.from({ length: count * SIDE * SIDE }, () =>
@@ -71,7 +71,7 @@ function makeImages(count: number, seed: number): LabelledImages {
   return valueOf(labelImages(raw.images, raw.labels));
 }
 
-/** Creates 60 training images. With batches of 8, an epoch has 8 steps, and the last step has only 4 images. */
+/** Creates 60 training images and 40 test images. With batches of 8, an epoch has 8 steps. The last step has only 4 images. */
 export function makeDigits(): Digits {
   return { training: makeImages(60, 1), test: makeImages(40, 2) };
 }

@@ -23,7 +23,7 @@ test('returns numbers that are evenly distributed over [0, 1)', () => {
   expect(Math.min(...tenths)).toBeGreaterThan(70);
 });
 
-test('returns each index exactly once, in another order', () => {
+test('shuffleIndices returns each index exactly once, in another order', () => {
   const inOrder = Array.from({ length: 200 }, (_, index) => index);
   const order = [...shuffleIndices(200, createRandom(7, 1))];
   expect(order).not.toEqual(inOrder);

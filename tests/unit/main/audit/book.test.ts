@@ -235,7 +235,7 @@ describe('comparing the trail with a witness', () => {
     });
   });
 
-  test('reports the first row of the witness that the trail lacks or that differs', () => {
+  test('reports the first witness row that is missing in the trail or differs from the trail', () => {
     const restoredBackup = bookOf(trailOf(rows.slice(0, 4)), testSeal);
     expect(restoredBackup.compare(marks)).toMatchObject({
       checked: 4,
@@ -245,7 +245,7 @@ describe('comparing the trail with a witness', () => {
     expect(forged).toMatchObject({ checked: 0, first_bad: { seq: 2, code: 'head_rolled_back' } });
   });
 
-  test('skips witness rows that retention removed, but the newest of them must match the anchor', () => {
+  test('skips witness rows that retention removed, except the newest, which must match the anchor', () => {
     const anchor = { seq: 3, hash: rows[2]?.hash ?? '', at: 3_000, seal: '' };
     const trail = { ...trailOf(rows.slice(3)), anchor: () => anchor };
     expect(bookOf(trail, testSeal).compare(marks)).toEqual({ checked: 4, removed: 2, first_bad: null });

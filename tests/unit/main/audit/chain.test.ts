@@ -39,7 +39,7 @@ describe('seals of different rows', () => {
       target_id: 'w_2',
       details: '{"why":"goodbye"}',
     }),
-  )('returns a different seal for another %s', (name, value) => {
+  )('returns a different seal when the field `%s` differs', (name, value) => {
     expect(seal('before', { ...row, [name]: value })).not.toBe(seal('before', row));
   });
 

@@ -10,7 +10,7 @@ import { makeRow } from './builders.ts';
 interface TestTrail extends AuditTrail {
   readonly rows: AuditRow[];
   grow(count: number): void;
-  // Removes row `seq` and all later rows. New rows then reuse their numbers.
+  // Removes row `seq` and all later rows. New rows then reuse the removed numbers.
   cut(seq: number): void;
   // Removes row `seq` and all earlier rows, and sets the anchor, as retention does.
   trimTo(seq: number): void;
@@ -102,7 +102,7 @@ describe('head of the trail', () => {
     expect(await verify()).toEqual({ valid: true, checked: 0, first_bad: null, head: null, anchor: null });
   });
 
-  test('accepts a head that is older than the newest row after the process was killed', async () => {
+  test('accepts a head that is older than the newest row, as after a kill', async () => {
     const [trail, file] = [openTrail(0), openFile()];
     startKeeper(trail, file);
     trail.grow(4);
@@ -210,7 +210,7 @@ describe('head of the trail', () => {
     expect(await verify()).toMatchObject({ valid: true, checked: 3 });
   });
 
-  test.each([2, 4, 5])('accepts the head when retention removed the rows up to row %d of 5', async seq => {
+  test.each([2, 4, 5])('accepts a head at row 5 when retention removed the rows up to row %d', async seq => {
     const [trail, file] = [openTrail(5), openFile()];
     startKeeper(trail, file).keeper.stop();
     trail.grow(1);

@@ -158,7 +158,7 @@ describe('retention of audit rows', () => {
     expect(storedSeqs(fixture)).toEqual([1, 2, 3, 4, 5]);
   });
 
-  test('logs an error when rows cannot be removed, and stops during the removal', async () => {
+  test('logs an error when rows cannot be removed, and can be stopped during the removal', async () => {
     const fixture = openFixture();
     await fixture.write(40, 2);
     await fixture.write(0, 1);

@@ -66,6 +66,7 @@ describe('local worker options of trainyard server', () => {
   });
 });
 
+// A fixed option is set by a flag, a variable or the config file, so that users cannot change the setting in the panel.
 describe('sources of fixed options', () => {
   const file = { host: '192.0.2.1', 'local-worker': true, 'local-worker-gpus': '0' };
   test.each<[string, Flags, object, (path: string) => unknown]>([

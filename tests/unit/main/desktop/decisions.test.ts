@@ -76,7 +76,7 @@ describe('placeWindow', () => {
     expect(placeWindow(storedPosition, [laptop])).toEqual({ x: 220, y: 112, width: 1_000, height: 700 });
   });
 
-  test('limits the window size to the display and to a minimum', () => {
+  test('keeps the window size between a minimum and the size of the display', () => {
     expect(placeWindow({ x: 0, y: 30, width: 5_000, height: 4_000 }, [laptop])).toMatchObject({
       width: 1_440,
       height: 876,

@@ -129,7 +129,7 @@ interface FakeOrchestrator {
 
 /**
  * Starts a server that records its calls. `/api/gone` closes the connection, `/api/away` redirects, `/api/events` streams,
- * and `/api/no` refuses.
+ * and `/api/no` returns 409.
  */
 async function startFakeOrchestrator(): Promise<FakeOrchestrator> {
   const calls: FakeOrchestrator['calls'] = [];

@@ -5,6 +5,7 @@ const makeAddress = (name: string, address = '192.0.2.7') =>
   ({ address, family: 'IPv4', interface: name }) as const;
 
 describe('reachOf and byReach', () => {
+  // `reachOf` returns null for an address in the local network (LAN).
   test.each([
     ['lo', '127.0.0.1', 'loopback'],
     ['lo', '::1', 'loopback'],

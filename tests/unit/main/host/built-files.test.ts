@@ -5,7 +5,10 @@ import { expect, test } from 'vitest';
 import { openFolder } from '../../../support/fleet-bench.ts';
 import { findPanel } from '../../../../main/host/built-files.ts';
 
-/** Creates `files` in a new folder. Returns the panel folder that `program` in that folder serves, or null. */
+/**
+ * Creates `files` in a new folder. Returns the panel folder that the program at path `program` serves, relative to
+ * the new folder. Returns null when the program finds no panel.
+ */
 function panelFor(program: string, files: readonly string[]): string | null {
   const root = openFolder();
   for (const file of files) {

@@ -135,21 +135,23 @@ export function makePending(changes: Partial<PendingJob> = {}): PendingJob {
   };
 }
 
-/** Creates a job that a worker holds. By default, a cancelling job was cancelled by a user. */
+/** Creates a job that is assigned to a worker. By default, a cancelling job was cancelled by a user. */
 export function makeLive(
   status: LiveJob['status'],
   changes: Partial<Omit<AssignedJob, 'status'>> & { readonly why?: StopOrder['why'] } = {},
 ): LiveJob {
   const { why = 'cancel', ...rest } = changes;
   const startedAt = status === 'dispatched' ? null : 600_000;
-  const held = {
+  const assigned = {
     ...baseJob,
     spec: makeSpec(),
     retriesUsed: 0,
     attempt: makeAttempt({ startedAt }),
     ...rest,
   };
-  return status === 'cancelling' ? { ...held, status, stop: { why, since: 800_000 } } : { ...held, status };
+  return status === 'cancelling'
+    ? { ...assigned, status, stop: { why, since: 800_000 } }
+    : { ...assigned, status };
 }
 
 export function makeEnded(status: EndedJob['status'], changes: Partial<EndedJob> = {}): EndedJob {

@@ -57,7 +57,7 @@ export function expectedAfter(job: ReferenceJob, event: JobEvent): ReferenceJob 
     case 'starting':
     case 'running':
     case 'recovering':
-      return afterEventWhileHeld(job, event);
+      return afterEventWhileAssigned(job, event);
   }
 }
 
@@ -108,8 +108,8 @@ function afterEventWhilePending(job: ReferenceJob, event: JobEvent): ReferenceJo
   return event.type === 'stopped' ? afterFailure(withRefundedRetry(job), 'preempted', false) : null;
 }
 
-// Handles an event of a job that a worker holds.
-function afterEventWhileHeld(job: ReferenceJob, event: JobEvent): ReferenceJob | null {
+// Handles an event of a job that is assigned to a worker, unless the job is cancelling.
+function afterEventWhileAssigned(job: ReferenceJob, event: JobEvent): ReferenceJob | null {
   const { status } = job;
   const isOffered = status === 'dispatched';
   switch (event.type) {

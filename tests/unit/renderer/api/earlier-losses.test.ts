@@ -63,7 +63,7 @@ const pointsIn = (n: number) => {
   return series === undefined ? null : allPoints(series);
 };
 
-test('stores the earlier losses with their times, and skips buckets without a value', async () => {
+test('stores the earlier losses with their times, and skips points without a value', async () => {
   earlier.register(idOf(1), 1);
   runTimers();
   expect(requests[0]).toMatchObject({ id: 'j_1', query: { attempt: 1, keys: 'loss', points: 30 } });

@@ -35,7 +35,7 @@ test('records no sample for a worker that is offline or reports no load', () => 
   expect(withSamples(noLoads, [workerView({ gpu_utilization: null })], knownWorkers, start).size).toBe(0);
 });
 
-test('computes the lead of the server clock from a worker that had contact', () => {
+test('computes how far the server clock is ahead from a worker that had contact', () => {
   const silent = workerView({ last_heartbeat: null, last_contact_age_s: null });
   expect(clockLead([silent], start)).toBeNull();
   expect(clockLead([silent, workerView({ last_contact_age_s: 2 })], start - 58_000)).toBe(60_000);

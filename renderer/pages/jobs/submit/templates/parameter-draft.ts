@@ -101,6 +101,7 @@ export function newParameter(submission: Submission, place: Candidate): Paramete
   };
 }
 
+/** Converts a parameter from the format of the API to a draft. */
 export const draftOf = (parameter: TemplateParameter): ParameterDraft => ({
   ...parameter,
   label: parameter.label ?? '',

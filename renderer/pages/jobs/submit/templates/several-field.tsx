@@ -17,7 +17,7 @@ interface SeveralProps {
 export function SeveralField({ label, choices, lines, error, hint, onChange }: SeveralProps) {
   const t = useTemplateT();
   if (choices.length > 0)
-    return <Marks label={label} choices={choices} lines={lines} error={error} onChange={onChange} />;
+    return <Checkboxes label={label} choices={choices} lines={lines} error={error} onChange={onChange} />;
   return (
     <Field
       label={label}
@@ -42,7 +42,7 @@ export function SeveralField({ label, choices, lines, error, hint, onChange }: S
   );
 }
 
-function Marks({ label, choices, lines, error, onChange }: Omit<SeveralProps, 'hint'>) {
+function Checkboxes({ label, choices, lines, error, onChange }: Omit<SeveralProps, 'hint'>) {
   const id = useId();
   const marked = lines.split('\n').filter(line => line !== '');
   const mark = (value: string, isOn: boolean): void =>

@@ -23,7 +23,7 @@ export function SweepAnswer({ answer: { jobs, group, warnings }, onAgain }: Answ
   const t = useTemplateT();
   const may = useMay();
   const heading = useRef<HTMLHeadingElement>(null);
-  // Move the focus, because the submit button that had it no longer exists.
+  // Move the focus to the heading, because the focused submit button no longer exists.
   useEffect(() => heading.current?.focus(), []);
   const maySee = may(queueApi.get);
   const mayList = may(queueApi.list) && group !== null;

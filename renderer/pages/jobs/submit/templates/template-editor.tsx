@@ -117,16 +117,16 @@ function AskedValues({ parameters, setParameters }: AskedProps) {
     <section className="card" aria-labelledby="template-asked">
       <h2 id="template-asked">{t('templates.asked')}</h2>
       {parameters.length === 0 && <p className="muted">{t('templates.asked.none')}</p>}
-      {parameters.map((draft, place) => (
+      {parameters.map((draft, index) => (
         <ParameterForm
           key={idOf(draft)}
           draft={draft}
-          isFirst={place === 0}
-          isLast={place === parameters.length - 1}
+          isFirst={index === 0}
+          isLast={index === parameters.length - 1}
           change={part =>
             setParameters(was => was.map(each => (each === draft ? { ...each, ...part } : each)))
           }
-          move={by => setParameters(was => moved(was, place, by))}
+          move={by => setParameters(was => moved(was, index, by))}
           remove={() => setParameters(was => was.filter(each => each !== draft))}
         />
       ))}
@@ -140,7 +140,7 @@ function moved(list: readonly ParameterDraft[], from: number, by: 1 | -1): Param
   return next;
 }
 
-/** Saves the template. A template with the same name is replaced only if `replacesOther` is true. */
+/** Saves the template. Replaces another template with the same name only if `replacesOther` is true. */
 function useSave(template: TemplateView | null, onSaved: (name: string) => void) {
   const t = useTemplateT();
   const { client } = usePanel();

@@ -63,7 +63,7 @@ interface FormProps {
 function TemplateForm({ template, onEdit }: FormProps) {
   const t = useTemplateT();
   const [form, setForm] = useState(emptyForm);
-  /** True after the first attempt to submit. Missing values are shown as errors only then. */
+  /** True after the first click on submit. Until then, missing values are not shown as errors. */
   const [isTried, setTried] = useState(false);
   const { typed, sweep, jobName } = form;
   const checked = useMemo(() => checkValues(template, typed, t, sweep), [template, typed, t, sweep]);

@@ -17,7 +17,7 @@ const matches = ({ name, description, config_name: config }: TemplateView, words
     .every(word => text.includes(word));
 };
 
-/** Searches the templates, and opens the selected one. Renders nothing while there are none. */
+/** Searches the templates, and opens the selected one. Renders nothing while there are no templates. */
 export function TemplatePicker({ current }: { readonly current: string | null }) {
   const t = useTemplateT();
   const [, go] = useLocation();
@@ -56,10 +56,10 @@ export function TemplatePicker({ current }: { readonly current: string | null })
               }}
             />
             <div {...box.list} aria-label={t('templates.pick.list')} className="picker-list">
-              {matching.map((template, place) => (
+              {matching.map((template, index) => (
                 <PickerOption
                   key={template.name}
-                  {...box.option(place)}
+                  {...box.option(index)}
                   name={template.name}
                   isChosen={template.name === current}
                   onChoose={() => box.take(template.name)}

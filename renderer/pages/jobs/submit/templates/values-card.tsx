@@ -93,7 +93,7 @@ export function ValuesCard({ template, form, setForm, checked, errorOf, onEdit }
   );
 }
 
-/** Returns the documents of a submission in which values can differ. */
+/** Returns the parts of a submission whose values can differ: config, dataloader and files. */
 const partsOf = ({ config, dataloader, files }: TemplateDetail['submission']) => ({
   ...config,
   ...(dataloader !== undefined && { dataloader }),

@@ -13,7 +13,7 @@ import type { TemplateTranslator } from './texts.tsx';
 export const textOf = ({ key, default: value }: TemplateParameter, typed: Typed): string =>
   typed[key] ?? (value === null ? '' : String(value));
 
-/** Returns the label of a parameter. Without a label, job settings have a translated name, and others have their key. */
+/** Returns the label of a parameter. Without a label, returns a translated name for a job setting, and otherwise the key. */
 export function nameOf(
   { label, key, document }: Pick<TemplateParameter, 'label' | 'key' | 'document'>,
   t: TemplateTranslator,

@@ -1,4 +1,4 @@
-/** Tests which images of TensorBoard event files the worker writes as files, their names, and the limits. */
+/** Tests how the worker extracts images from TensorBoard event files: which images, their file names, and the limits. */
 import {
   appendFileSync,
   cpSync,
@@ -458,7 +458,7 @@ describe('selection of images', () => {
     ]);
   });
 
-  it('selects only images of later steps than the newest selected image of their tag', () => {
+  it('selects an image only when its step is later than the newest selected step of its tag', () => {
     const selection = createSelection([]);
     expect(
       stepsIn(selection.choose([candidate(10), candidate(5), candidate(10), candidate(11)]).images),

@@ -201,7 +201,7 @@ describe('metrics.csv', () => {
     expect(await live()).toEqual([[149, { loss: 0.25, val_loss: null }]]);
   });
 
-  it('repeats no row when metrics.csv is rewritten with another column', async () => {
+  it('returns no row twice when metrics.csv is rewritten with another column', async () => {
     const { write, live } = createFixture();
     write(path, 'epoch,step,train_loss\n0,49,0.5\n');
     expect(await live()).toHaveLength(1);
@@ -222,8 +222,8 @@ describe('metrics.csv', () => {
   it.each([
     ['no header', '1,2,3\n4,5,6\n'],
     ['another table', 'name,size\na,1\n'],
-    ['binary', '\u0000\u0001\n\u0002'],
-    ['rows of other widths and odd figures', 'step,loss\n1\n1,2,3\n-1,5\n1.5,5\nx,5\n7,abc\n"8,9\n'],
+    ['binary content', '\u0000\u0001\n\u0002'],
+    ['rows of other widths and invalid figures', 'step,loss\n1\n1,2,3\n-1,5\n1.5,5\nx,5\n7,abc\n"8,9\n'],
   ])('ignores a metrics.csv with %s', async (_title, content) => {
     const { write, live } = createFixture();
     write(path, content);

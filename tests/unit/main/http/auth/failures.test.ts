@@ -18,7 +18,7 @@ function openLimit() {
   };
 }
 
-test('counts a burst of 60 failed authentications, reports the start of the limit once, and limits later ones', () => {
+test('counts a burst of 60 failed authentications, reports the start of the limit once, and limits later failures', () => {
   const { fail } = openLimit();
   expect(fail('10.0.0.1', 2_000)).toEqual({ count: 60, begin: 1, limited: 1_939 });
 });

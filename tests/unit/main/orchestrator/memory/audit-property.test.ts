@@ -119,7 +119,7 @@ function expectJobsAsReplayed({ fleet }: World): void {
   expect(states).toEqual(replayJobs(fleet.audit()));
 }
 
-// For each property of a worker, the types of the rows that change it.
+// For each property of a worker, the types of the rows that change this property.
 const connections = ['worker.created', 'worker.registered', 'worker.back', 'worker.offline'];
 const drains = ['worker.created', 'worker.draining', 'worker.undrained'];
 const quarantines = ['worker.created', 'worker.quarantined', 'worker.unquarantined'];

@@ -212,6 +212,7 @@ test('returns the GPU load of the last heartbeat, or null values without contact
   expect(registry.loadOf(w1)).toEqual(noLoad);
 });
 
+// Granted contact restarts the grace period of a worker, as if the worker had made contact.
 describe('granted contact', () => {
   test('counts granted contact as contact, but not as a heartbeat', () => {
     registry.grant(w1, 10);

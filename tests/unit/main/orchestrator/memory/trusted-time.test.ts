@@ -6,7 +6,7 @@ const hourMs = 3_600_000;
 const dayMs = 24 * hourMs;
 const noon = Date.UTC(2026, 0, 1, 12);
 
-// Returns the trusted time of a process that starts with the clock reading `now`.
+// Returns the trusted time of a process that starts with the clock reading `now`. `mark` is the last stored time, or null.
 const timeAtStart = (mark: ClockMark | null, now: ClockReading): number =>
   createTrustedTime(() => now, mark).now();
 

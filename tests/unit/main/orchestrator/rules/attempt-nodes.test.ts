@@ -10,7 +10,8 @@ import {
 } from '../../../../../main/orchestrator/rules/attempt-nodes.ts';
 import { attemptId, freezeDeep, jobId, makeNeeds, makePending, makeSpec, workerId } from '../builders.ts';
 
-// A node is one worker of an attempt on several workers.
+// A node is one worker of an attempt on several workers. The worker of a held node takes no other job, because its trainer
+// may still run.
 const ids = { jobId: jobId('j1'), attemptId: attemptId('a1') };
 const nodes = newNodes(ids, [workerId('w1'), workerId('w2')]);
 const makeEnd = (outcome: NodeEnd['outcome']): NodeEnd => ({
@@ -21,6 +22,7 @@ const makeEnd = (outcome: NodeEnd['outcome']): NodeEnd => ({
   exitCode: null,
   signal: null,
 });
+// The address of the first node, at which the trainers of all nodes meet.
 const rendezvous = { address: '10.0.0.1', port: 29_500 };
 const events = {
   claim: { type: 'claim' },
@@ -66,7 +68,7 @@ describe('advanceNode', () => {
     expect(after(ready, 'claim', 'ready')).toBe(ready);
   });
 
-  test('holds the worker of a stopped node until the node ends, and keeps the outcome unless the node completes', () => {
+  test('keeps a stopped node held until the node ends, and keeps the outcome unless the node completes', () => {
     const stopped = after(second, 'run', 'stop');
     expect(stopped).toMatchObject({ isHeld: true, end: { outcome: 'stopped' } });
     expect(after(stopped, 'end')).toMatchObject({ isHeld: false, end: { outcome: 'stopped' } });

@@ -19,7 +19,7 @@ describe('bestLoss', () => {
     expect(bestLoss('loss', [curveOf(...noisy)])).toBe(4);
   });
 
-  test('computes the mean over a tenth of the values, not over a tenth of the sections of a curve', () => {
+  test('computes the mean over a tenth of the values, not over a tenth of the buckets of a curve', () => {
     const merged = grow(
       [],
       Array.from({ length: 40 }, (_, n) => ({ step: n, ms: n, value: n < 30 ? 8 : 2 })),

@@ -33,9 +33,12 @@ describe('afterEnd', () => {
     ['end', endedJob('j_2', 'completed'), [false, true]],
     ['end', endedJob('j_2', 'failed'), [false, true]],
     ['end', endedJob('j_9', 'completed', 'j_2'), [false, false]],
-  ] as const)('marks the parents that are done with "%s" after the end of %j: %j', (on, end, done) => {
-    expect(doneParents(afterEnd(dependsOn(on, 'j_1', 'j_2'), end))).toEqual(done);
-  });
+  ] as const)(
+    'with after_on "%s", marks the parents that are done after the end of %j: %j',
+    (on, end, done) => {
+      expect(doneParents(afterEnd(dependsOn(on, 'j_1', 'j_2'), end))).toEqual(done);
+    },
+  );
 
   test('keeps waiting for a completed parent that lacks the input files of the job', () => {
     const inputs = [{ name: 'lora', from: jobId('j_1'), file: 'result' }];

@@ -5,7 +5,7 @@ import type { GpuTrouble } from '../../../../../protocol/worker.ts';
 const missing: GpuTrouble = { gpu: 1, kind: 'missing', detail: 'not listed' };
 const faulty: GpuTrouble = { gpu: 0, kind: 'errors', detail: '2 errors' };
 const held: GpuTrouble = { gpu: 0, kind: 'held', detail: 'by process 7' };
-// No trouble was absent from the last report.
+// A known trouble is in doubt after one report without it. Here, no trouble is in doubt.
 const noDoubts: ReadonlySet<string> = new Set();
 
 test('changes nothing when no GPU problem is reported or known', () => {

@@ -78,7 +78,7 @@ const jobs: Readonly<Record<string, Job>> = {
 };
 
 // Each row is the status of a job, and each column an event. The cell is the result:
-// - a status: the job changes to it;
+// - a status: the job changes to this status;
 // - `-`: no change; `again`: no change, because the report is a repeat;
 // - `old`, `final`, `none`, `unasked`: a refusal; the function `toCell` below has its code;
 // - `!`: a refusal after which the worker must stop its trainer.
@@ -192,7 +192,7 @@ describe('advance for a pending job', () => {
     ['with a withdrawn offer', withdrawn, 'fail', 'failed'],
     ['with a withdrawn offer', withdrawn, 'stopped', 'pending'],
     ['with a withdrawn offer', withdrawn, 'claim', 'old!'],
-    // A report that arrives now is older than this end, or a repeat (F14).
+    // A report that arrives now is older than this end, or a repeat (docs/internals/faults.md, F14).
     ['whose last attempt ended with a report', requeued, 'run', 'old!'],
     ['whose last attempt ended with a report', requeued, 'back', 'old!'],
     ['whose last attempt ended with a report', requeued, 'claim', 'old!'],

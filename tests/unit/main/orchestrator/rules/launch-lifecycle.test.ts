@@ -39,8 +39,8 @@ const sight = (changes: Partial<Sighting>): LaunchEvent => ({
   sighting: makeSighting(changes),
 });
 
-// Returns every event of a launch. `miss` is a list of the engine without the launch. `early miss` is a list without the
-// launch that started too early to count.
+// Returns every event of a launch. `miss` is a list of the engine without the launch. `early miss` is such a list
+// that was requested too early to count.
 const eventsAt = (now: number): readonly NamedEvent[] => [
   named('submit', { type: 'submit' }),
   named('accept', { type: 'accept', engineId: '7' }),
@@ -160,7 +160,7 @@ describe('a submission without an answer', () => {
   // The submission failed at NOW + 2 s. Lists count from this time on.
   const countsFrom = NOW + 2_000 + unclearMs;
 
-  test('does not repeat an unanswered submission before a list that started 30 s after the failure', () => {
+  test('does not repeat an unanswered submission before a list that was requested 30 s after the failure', () => {
     expect(unclear).toMatchObject({ state: 'unclear', detail: 'The engine did not answer' });
     expect(advanceLaunch(unclear, { type: 'miss', listedAt: countsFrom - 1 }, countsFrom)).toBe(unclear);
     const wanted = advanceLaunch(unclear, { type: 'miss', listedAt: countsFrom }, countsFrom);
@@ -208,7 +208,7 @@ describe('a list of the engine', () => {
     expect(advanceLaunch(twice, sight({}), NOW)).toMatchObject({ missing: 0 });
   });
 
-  test('ignores a list without the launch that started before the engine accepted the launch', () => {
+  test('ignores a list that lacks the launch and was requested before the engine accepted the launch', () => {
     expect(advanceLaunch(accepted, { type: 'miss', listedAt: NOW + 1_999 }, NOW + 9_000)).toBe(accepted);
     expect(advanceLaunch(accepted, { type: 'miss', listedAt: NOW + 2_000 }, NOW + 9_000).missing).toBe(1);
   });

@@ -1,4 +1,5 @@
-// See docs/internals/semantics.md, sections 6 and 7.
+// See docs/internals/semantics.md, sections 6 and 7. Jobs with equal requirements have the same shape. Workers with equal
+// offerings have the same class.
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import {
@@ -108,7 +109,7 @@ describe('matching a target', () => {
     ['worker', false, []],
     ['local', false, [{ code: 'target', wanted: 'this machine', offered: 'a remote worker' }]],
     ['worker', true, [{ code: 'target', wanted: 'a remote worker', offered: 'this machine' }]],
-  ] as const)('matches target %s against a worker that is local (%j)', (target, local, expected) => {
+  ] as const)('matches target %s against a worker whose field `local` is %j', (target, local, expected) => {
     expect(findMismatches({ target }, { local })).toEqual(expected);
   });
 
@@ -122,7 +123,6 @@ describe('matching a target', () => {
   });
 });
 
-// Jobs with equal requirements have the same shape. Workers with equal offerings have the same class.
 describe('shapeOf', () => {
   const needs = makeNeeds({ gpuCount: 2, labels: { a: '1', b: '2' } });
 

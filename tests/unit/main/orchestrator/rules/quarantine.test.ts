@@ -19,6 +19,9 @@ const makeTrial = (job: string, changes: Partial<Trial> = {}): Trial => ({
 
 const ids = (...names: readonly string[]) => names.map(jobId);
 
+// A strike is a job that failed to start on the worker, or that a signal ended within a minute. Three strikes quarantine the
+// worker. A job that starts clears the strikes.
+
 // Returns the strikes and verdicts after the ends of consecutive jobs on a worker that is not quarantined.
 function planAll(...trials: readonly Trial[]): readonly string[] {
   let strikes = ids();

@@ -29,7 +29,7 @@ const makeWatched = (
     ...rest,
   };
 };
-const makeHolding = (
+const withAttempt = (
   status: LiveStatus,
   changes: Partial<WatchedAttempt> = {},
 ): Pick<WatchedWorker, 'attempt'> => ({
@@ -133,7 +133,7 @@ describe('planning for a silent worker', () => {
   test.each(['starting', 'running'] as const)(
     'plans no takeover of a %s job before its worker is offline',
     status => {
-      expect(planAt(1e9, makeWatched(makeHolding(status))).due).toEqual(['offline w1']);
+      expect(planAt(1e9, makeWatched(withAttempt(status))).due).toEqual(['offline w1']);
     },
   );
 });
@@ -142,14 +142,14 @@ describe('planning a takeover', () => {
   const takenOver = ['dispatched', 'recovering', 'cancelling'] as const;
 
   test.each(takenOver)('plans the takeover of a %s job of an offline worker', status => {
-    const worker = makeWatched({ gone: true, ...makeHolding(status) });
+    const worker = makeWatched({ gone: true, ...withAttempt(status) });
     expect(planAt(159_999, worker)).toEqual({ due: [], nextIn: 160_000 });
     expect(planAt(160_000, worker)).toEqual({ due: ['takeover w1 j1'], nextIn: null });
     expect(planAt(160_001, worker)).toEqual({ due: ['takeover w1 j1'], nextIn: null });
   });
 
   test('plans the offline status before the takeover', () => {
-    const worker = makeWatched(makeHolding('cancelling'));
+    const worker = makeWatched(withAttempt('cancelling'));
     expect(planAt(0, worker)).toEqual({ due: [], nextIn: 120_000 });
     expect(planAt(120_000, worker)).toEqual({ due: ['offline w1'], nextIn: 160_000 });
     expect(planAt(160_000, worker).due).toEqual(['offline w1', 'takeover w1 j1']);
@@ -158,7 +158,7 @@ describe('planning a takeover', () => {
   test.each(liveStatuses.filter(status => !takenOver.some(candidate => candidate === status)))(
     'plans no takeover of a %s job',
     status => {
-      const worker = makeWatched({ gone: true, ...makeHolding(status) });
+      const worker = makeWatched({ gone: true, ...withAttempt(status) });
       expect(planAt(1e9, worker)).toEqual({ due: [], nextIn: null });
     },
   );
@@ -166,7 +166,7 @@ describe('planning a takeover', () => {
 
 describe('planning for an unclaimed offer', () => {
   const workerWithOffer = (sent: number) =>
-    makeWatched(makeHolding('dispatched', { offer: makeOffer(sent) }));
+    makeWatched(withAttempt('dispatched', { offer: makeOffer(sent) }));
 
   test.each([
     [1, 15_000, 'repeat_offer w1 j1'],
@@ -186,13 +186,13 @@ describe('planning for an unclaimed offer', () => {
   });
 
   test('plans only the offline status for an offer without a send time', () => {
-    expect(planAt(119_999, makeWatched(makeHolding('dispatched')))).toEqual({ due: [], nextIn: 120_000 });
+    expect(planAt(119_999, makeWatched(withAttempt('dispatched')))).toEqual({ due: [], nextIn: 120_000 });
   });
 
   test.each(liveStatuses.filter(status => status !== 'dispatched'))(
     'plans nothing for the offer of a %s job',
     status => {
-      const worker = makeWatched(makeHolding(status, { offer: makeOffer(1) }));
+      const worker = makeWatched(withAttempt(status, { offer: makeOffer(1) }));
       expect(planAt(50_000, worker)).toEqual({ due: [], nextIn: 120_000 });
     },
   );
@@ -216,7 +216,7 @@ describe('planning a stop', () => {
   test.each(liveStatuses.flatMap(status => deadlines.map(([why, deadline]) => ({ status, why, deadline }))))(
     'plans a stop of a $status job only if the deadline applies: $why',
     ({ status, why, deadline }) => {
-      const worker = makeWatched(makeHolding(status, deadline));
+      const worker = makeWatched(withAttempt(status, deadline));
       const isPlanned = countingDeadlines[status].includes(why);
       expect(planAt(4_999, worker)).toEqual({ due: [], nextIn: isPlanned ? 5_000 : 120_000 });
       for (const afterMs of [5_000, 5_001]) {
@@ -229,7 +229,7 @@ describe('planning a stop', () => {
   );
 
   test('plans both stops when a timeout and a drain are due', () => {
-    const worker = makeWatched(makeHolding('running', { timeoutAt: START + 5_000, drainAt: START + 4_000 }));
+    const worker = makeWatched(withAttempt('running', { timeoutAt: START + 5_000, drainAt: START + 4_000 }));
     expect(planAt(4_000, worker)).toEqual({ due: ['stop drain w1 j1'], nextIn: 5_000 });
     expect(planAt(5_000, worker).due).toEqual(['stop timeout w1 j1', 'stop drain w1 j1']);
   });
@@ -243,7 +243,7 @@ describe('planning a removal', () => {
   });
 
   test.each(liveStatuses)('plans no removal while the worker has a %s job', status => {
-    const worker = makeWatched({ gone: true, removeAt: START, ...makeHolding(status) });
+    const worker = makeWatched({ gone: true, removeAt: START, ...withAttempt(status) });
     expect(planAt(100_000, worker).due).toEqual([]);
   });
 });
@@ -256,7 +256,7 @@ test('returns all due actions of many workers and the earliest next check', () =
       id: workerId('w3'),
       gone: true,
       contactAt: START - 159_000,
-      ...makeHolding('recovering'),
+      ...withAttempt('recovering'),
     }),
     makeWatched({ id: workerId('w4'), contactAt: START - 130_000 }),
   ];

@@ -18,7 +18,7 @@ const check = (fields: object, ...parameterList: readonly object[]) => {
 };
 
 describe('checkTemplate', () => {
-  it('accepts a submission in which every parameter has a place', () => {
+  it('accepts parameters for values of the submission, and for new keys at the top level of its config', () => {
     const fields = { config: { lr: 1, on: true, name: 'x' }, gpu_count: 1 };
     const parameterList = [
       { key: 'lr', type: 'number', min: 2 },
@@ -63,7 +63,7 @@ describe('checkTemplate', () => {
     ],
     ['a large config', { config: { text: 'x'.repeat(300_000) } }, [], 'too large'],
     [
-      'a parameter without a place in the config',
+      'a parameter for a nested value that the config lacks',
       { config: {} },
       [{ key: 'config.lr' }],
       'no value "config.lr"',
@@ -95,8 +95,8 @@ describe('filledSubmission', () => {
       detail: 'x: the template does not ask for this value; lr: expected at most 1',
     });
     expect(fill({ lr: 1, gpu_count: -1 })).toMatchObject({ detail: expect.stringMatching(/^gpu_count: ./) });
-    const withoutPlace = { ...template, submission: submission({ config: { lr: [] } }) };
-    expect(fill({ lr: 1 }, withoutPlace)).toMatchObject({ detail: 'lr: the submission has no such value' });
+    const withoutValue = { ...template, submission: submission({ config: { lr: [] } }) };
+    expect(fill({ lr: 1 }, withoutValue)).toMatchObject({ detail: 'lr: the submission has no such value' });
   });
 });
 

@@ -106,7 +106,7 @@ test.each<
     [makeCandidate('never', 0), makeCandidate('idle', 1), makeCandidate('awaited', 0)],
   ],
   [
-    'too few GPUs on every worker in the right place',
+    'too few GPUs on every remote worker',
     'GPU requirements not met: 0 of 2 workers can take this job: 1 with fewer than 4 GPUs (have 1), 1 on this machine',
     makeNeeds({ gpuCount: 4, target: 'worker' }),
     [
@@ -173,7 +173,7 @@ test.each([
 test.each([
   ['local', '1 offline, 2 not on this machine'],
   ['worker', '2 busy, 1 on this machine'],
-] as const)('counts workers in the wrong place for target %s', (target, reasons) => {
+] as const)('counts workers that do not match target %s', (target, reasons) => {
   const remote = makeCandidate('busy');
   const local = { ...makeCandidate('offline'), local: true, offering: makeOffering({ local: true }) };
   expect(explainWait(makeNeeds({ target }), [remote, remote, local])).toBe(
@@ -184,7 +184,7 @@ test.each([
 test.each([
   ['worker', true, /must not run on the orchestrator's own machine, and this is that machine/],
 ] as const)(
-  'explains why a worker in the wrong place cannot run a job for target %s',
+  'explains why a worker that does not match target %s cannot run the job',
   (target, local, detail) => {
     const candidate = { ...makeCandidate('idle'), local, offering: makeOffering({ local }) };
     const [judged] = judge(makeNeeds({ target }), [candidate]);

@@ -21,7 +21,7 @@ interface Flags {
   readonly contacted?: boolean;
   readonly silentMs?: number;
   readonly draining?: boolean;
-  readonly holdsAttempt?: boolean;
+  readonly hasAttempt?: boolean;
   readonly settlingMs?: number;
   readonly streaming?: boolean;
   /** An attempt has ended on the worker since the agent started. */
@@ -53,7 +53,7 @@ function factsFrom(flags: Flags): WorkerFacts {
   return {
     worker,
     presence: flags.contacted === false ? null : presence,
-    jobId: flags.holdsAttempt === true ? jobId('j1') : null,
+    jobId: flags.hasAttempt === true ? jobId('j1') : null,
     awaited: flags.awaited ?? false,
     offlineAfterMs,
     trialAt: flags.trialInMs === undefined ? null : now + flags.trialInMs,
@@ -81,7 +81,7 @@ const rules: readonly (readonly [flags: Flags, status: string])[] = [
   [{ gone: 'goodbye' }, 'offline: goodbye'],
   [{ silentMs: 120_000 }, 'offline: silent'],
   [{ draining: true }, 'draining: new GPU'],
-  [{ holdsAttempt: true }, 'busy'],
+  [{ hasAttempt: true }, 'busy'],
   [{ settlingMs: 1 }, 'busy: settling'],
   [{ streaming: false }, 'connecting: no_stream'],
   [{ served: true, persistent: false }, 'busy: leaving'],
@@ -122,7 +122,7 @@ describe('boundaries of the worker status', () => {
     expect(statusFrom({ contacted: false })).toBe('offline: silent');
   });
 
-  test('keeps a worker that was marked as silent offline even if its last contact looks recent', () => {
+  test('keeps a worker offline that was marked as silent, even if its last contact looks recent', () => {
     expect(statusFrom({ gone: 'silent' })).toBe('offline: silent');
   });
 });
@@ -187,7 +187,7 @@ describe('ineligibilityReasonsOf', () => {
     const flags = {
       gone: 'goodbye',
       draining: true,
-      holdsAttempt: true,
+      hasAttempt: true,
       quarantined: true,
       troubled: true,
     } as const;

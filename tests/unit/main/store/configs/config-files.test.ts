@@ -103,7 +103,7 @@ describe('validating a config name', () => {
     ['a hidden name', '.lora'],
     ['a name with a text direction override', 'lo\u202era'],
     ['a name of 300 characters', 'x'.repeat(300)],
-  ])('refuses as a config name %s', async (_case, name) => {
+  ])('refuses %s as a config name', async (_case, name) => {
     const { configs } = setUp({ 'lora.json': { lr: 1 } });
     expect(refusalOf(await load(configs, name)).code).toBe('invalid_request');
   });
@@ -226,7 +226,7 @@ describe('the dataloader of a config', () => {
 
   test.each<[string, Files]>([
     ['does not exist', {}],
-    ['exists in two places', { 'other/data.json': dataloader, 'third/data.json': dataloader }],
+    ['exists in two folders', { 'other/data.json': dataloader, 'third/data.json': dataloader }],
     ['is not JSON', { 'data.json': 'no' }],
     ['is too large', { 'data.json': `["${'x'.repeat(1_000_000)}"]` }],
   ])('refuses a config whose dataloader %s', async (_case, files) => {

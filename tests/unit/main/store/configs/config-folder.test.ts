@@ -431,7 +431,7 @@ describe('arbitrary config names', () => {
           const changed = [...new Set([...Object.keys(before), ...Object.keys(after)])].filter(
             path => before[path] !== after[path],
           );
-          // A name with a slash or backslash, or only of dots, could lead to another folder.
+          // A name with a slash or backslash, or a name that consists only of dots, could lead to another folder.
           const isPlain = !/[/\\]|^\.+$/.test(text);
           // A name can already end with `.json`.
           const fileWithName = text.endsWith('.json') ? [`configs/${text}`] : [];

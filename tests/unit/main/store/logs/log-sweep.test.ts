@@ -28,7 +28,7 @@ interface Fixture {
 
 /**
  * Creates logs and starts a sweep. `jobs`: days since each job ended; null for a running job. `orphans`: hours since a
- * sweep first found the log without a job; null when no sweep has found it yet. `maxAgeDays`: age at which logs expire.
+ * sweep first found the log without a job; null when no sweep has found the log yet. `maxAgeDays`: age at which logs expire.
  */
 async function openFixture(
   jobs: Readonly<Record<string, number | null>>,
@@ -126,7 +126,7 @@ test('keeps an orphaned log for a day after a sweep found the log, even when its
     .toBe(false);
 });
 
-test('removes the orphan mark of a log when the job exists again', async () => {
+test('removes the file orphaned-at of a log when the job exists again', async () => {
   const fixture = await openFixture({ j_back: 2 }, {}, 30);
   fixture.mark('j_back', '1\n');
   await expect
@@ -138,7 +138,7 @@ test('removes the orphan mark of a log when the job exists again', async () => {
   expect(fixture.has('j_back')).toBe(true);
 });
 
-test('restarts the one-day period of an orphaned log when its mark is unreadable', async () => {
+test('restarts the one-day period of an orphaned log when its file orphaned-at is unreadable', async () => {
   const fixture = await openFixture({}, { j_gone: null }, 30);
   fixture.mark('j_gone', 'soon');
   await fixture.sweepAfter(hourMs);

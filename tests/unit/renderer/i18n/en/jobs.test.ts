@@ -161,7 +161,7 @@ describe('job actions', () => {
     expect(unavailableReason('duplicate', job('a', { status: 'failed' }))).toBeNull();
   });
 
-  it('offers approve and reject only while the job waits for approval, and requests only if the job supports them', () => {
+  it('offers approve and reject only while the job waits for approval, and save and sample only if the job supports them', () => {
     const allow = () => true;
     expect(isOffered('approve', job('a', { approval: 'wanted' }), allow)).toBe(true);
     expect(isOffered('reject', job('a', { approval: 'given' }), allow)).toBe(false);

@@ -29,7 +29,7 @@ describe('stateOf', () => {
 });
 
 describe('resumeActOf', () => {
-  it('returns "tryAgain" when the engine refused a shape or the server paused the pool', () => {
+  it('returns "tryAgain" when the engine refused a machine that jobs need, or the server paused the pool', () => {
     expect(resumeActOf(poolView())).toBeNull();
     expect(resumeActOf(poolView({ impossible }))).toBe('tryAgain');
     expect(resumeActOf(poolView({ paused, impossible }))).toBe('resume');

@@ -26,7 +26,7 @@ test('counts a quarantined worker as quarantined unless it is busy', () => {
   expect(Object.fromEntries(countStates(workers))).toEqual({ quarantined: 1, busy: 2, idle: 1 });
 });
 
-test('shows an idle worker with GPU trouble as "trouble", because it gets no jobs', () => {
+test('shows an idle worker with GPU trouble as "trouble", because the worker gets no jobs', () => {
   const status_reason = 'gpu_trouble';
   const workers = [
     workerView({ status_reason }),

@@ -65,7 +65,7 @@ describe.each(Object.entries(calls))('queue change: %s', (_name, call) => {
     await fleet.clock.settle();
     expect(snapshot(scene)).toEqual(before);
     await fleet.setDiskFull(false);
-    // The rolled-back change left nothing in memory that dispatches a job or holds a job back.
+    // The rolled-back change must leave nothing in memory that dispatches or blocks a job.
     const { events, rows, ...state } = snapshot(scene);
     expect(state).toEqual(withoutRecords(before));
     await call(scene);

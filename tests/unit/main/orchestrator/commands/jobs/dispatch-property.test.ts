@@ -15,7 +15,7 @@ interface Scene {
   readonly fleet: Fleet;
   readonly rigs: FleetWorker[];
   readonly jobs: JobDetail['id'][];
-  // Jobs whose priority a user changed.
+  // Jobs that a user moved to the top, or whose priority a user changed.
   readonly moved: Set<JobDetail['id']>;
 }
 

@@ -175,7 +175,7 @@ test.each([
   },
 );
 
-test('dispatches jobs submitted in one group commit to different workers', async () => {
+test('dispatches jobs that are submitted at the same time to different workers', async () => {
   const fleet = await openFleet();
   const rigs = [await fleet.addIdleWorker(), await fleet.addIdleWorker()];
   const answers = await Promise.all([fleet.submit(), fleet.submit(), fleet.submit()]);

@@ -127,7 +127,7 @@ describe('dryRun', () => {
     expect(await dryRun(fleet)).toMatchObject({ status: 'running' });
   });
 
-  test.each<readonly [queueState: string, hold: (fleet: Fleet) => Promise<unknown>, reason: RegExp]>([
+  test.each<readonly [queueState: string, restrict: (fleet: Fleet) => Promise<unknown>, reason: RegExp]>([
     ['paused', fleet => fleet.orchestrator.queue.pause('lunch', ada), /paused by ada: lunch/],
     ['at its limit', fleet => fleet.orchestrator.queue.limit({ max_concurrent: 0 }, ada), /0 of 0 jobs run/],
     [
@@ -135,10 +135,10 @@ describe('dryRun', () => {
       fleet => fleet.orchestrator.queue.limit({ user_max_concurrent: 0 }, ada),
       /of ada run/,
     ],
-  ])('predicts status queued while the queue is %s', async (_queueState, hold, reason) => {
+  ])('predicts status queued while the queue is %s', async (_queueState, restrict, reason) => {
     const fleet = await openFleet();
     await fleet.addIdleWorker();
-    await hold(fleet);
+    await restrict(fleet);
     expect(await dryRun(fleet)).toMatchObject({
       status: 'queued',
       position: 1,

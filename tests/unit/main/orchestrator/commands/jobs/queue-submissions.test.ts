@@ -101,7 +101,7 @@ describe('submitting with no_wait', () => {
   test('rejects a no_wait job when the only worker has just passed the heartbeat timeout', async () => {
     const fleet = await openFleet();
     await fleet.addIdleWorker();
-    // The call runs at the moment of the timeout, before the health loop handles the timeout.
+    // The call runs at the moment of the timeout, before the orchestrator handles the timeout.
     const answer = new Promise<Awaited<ReturnType<Fleet['trySubmit']>>>((resolve, reject) => {
       fleet.clock.after(120_000, () => void fleet.trySubmit(noWait).then(resolve, reject));
     });

@@ -10,7 +10,7 @@ const onTwoWorkers = { num_nodes: 2, gpu_count: 1 } as const;
 const multiNode = { isMultiNode: true } as const;
 const addRig = (fleet: Fleet, name: string): Promise<FleetWorker> =>
   fleet.addIdleWorker({ name, agent: multiNode });
-// Creates the report fields with which a worker announces that its trainer can start, and where other trainers reach it.
+// Creates the report fields with which a worker announces that its trainer can start, and the address for other trainers.
 const ready = (address: string | null, port = 29_500) => ({ ready: { address, port } });
 const nodesOf = (fleet: Fleet, id: JobId) => fleet.job(id).attempts.at(-1)?.nodes ?? [];
 const statesOf = (fleet: Fleet, id: JobId) => nodesOf(fleet, id).map(({ state }) => state);
@@ -245,7 +245,7 @@ describe('stopping a job on two workers', () => {
     expect(second.view().status).toBe('idle');
   });
 
-  test('stops both workers when the job is cancelled before the rendezvous', async () => {
+  test('stops both workers when the job is cancelled before the workers get the address of the first worker', async () => {
     const { fleet, first, second, jobId } = await offerToPair();
     valueOf(await second.report(jobId, 'starting'));
     valueOf(await fleet.cancel(jobId));

@@ -145,7 +145,7 @@ describe('orders that the engine does not answer', () => {
     expect(fleet.job(jobId).status).toBe('completed');
   });
 
-  test('repeats an unanswered order only when a list that starts 30 s later lacks its launch', async () => {
+  test('repeats an unanswered order only when a list that is requested 30 s later lacks the launch', async () => {
     const pools = await openPool();
     const { fleet, memory } = pools;
     memory.onLaunch = () => ({ kind: 'silent', createsAfterMs: null, delayMs: 40_000 });

@@ -12,7 +12,7 @@ import {
   launchStates,
 } from '../../pool-fixture.ts';
 
-test('ends a launch within 10 s after the engine accepts its order when its job was cancelled during the order', async () => {
+test('ends a launch within 10 s after the engine accepts the order when the job was cancelled during the order', async () => {
   const pools = await openPool({}, { startMs: hourMs });
   const { fleet, memory } = pools;
   memory.onLaunch = () => ({ kind: 'accept', delayMs: 20_000 });

@@ -68,7 +68,7 @@ describe('GPU limit of the local machine', () => {
 });
 
 describe('job limit of the local machine', () => {
-  it('dispatches no local job at limit 0, and keeps running jobs', async () => {
+  it('dispatches no local job at limit 0, and does not stop running jobs', async () => {
     const { fleet, worker } = await openLocal();
     const first = await fleet.submit({ target: 'local' });
     await limit(fleet, { local_job_max_concurrent: 0 });

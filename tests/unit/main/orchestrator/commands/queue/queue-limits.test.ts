@@ -158,7 +158,7 @@ describe('limit on the running jobs of each user', () => {
 });
 
 describe('pausing the queue', () => {
-  test('dispatches nothing while the queue is paused, and keeps running jobs', async () => {
+  test('dispatches nothing while the queue is paused, and does not stop running jobs', async () => {
     const { fleet, rig } = await openRigs(1);
     const running = await fleet.runJob(rig);
     await fleet.orchestrator.queue.pause('power outage', bob);

@@ -130,7 +130,7 @@ describe.each(otherAgents)('registering %s (protocol %i)', (_title, protocol, ot
 });
 
 test.each<[string, AgentOptions]>([
-  ['another start of its agent', { startId: 'another' }],
+  ['another start of the same agent', { startId: 'another' }],
   ['another name and address of the same machine', { host: 'another', address: '10.9.9.9' }],
 ])('accepts %s as the same instance (protocol 2)', async (_case, agent) => {
   const fleet = await openFleet();

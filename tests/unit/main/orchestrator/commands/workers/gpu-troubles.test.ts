@@ -94,7 +94,7 @@ describe('recording GPU problems', () => {
     ]);
   });
 
-  test('records a GPU problem once when it flaps from heartbeat to heartbeat', async () => {
+  test('records a GPU problem once when only every second heartbeat reports it', async () => {
     const fleet = await openFleet();
     const rig = await fleet.addIdleWorker();
     for (let n = 0; n < 20; n += 1) await reportTroubles(rig, ...(n % 2 === 0 ? [missing] : []));
@@ -179,7 +179,7 @@ describe('GpuTroublePolicy', () => {
     expect(rig.view().gpu_troubles).toEqual([held]);
   });
 
-  test('keeps jobs pending again when the policy is switched on', async () => {
+  test('keeps jobs pending when the policy is switched on again', async () => {
     const fleet = await openFleet();
     const rig = await fleet.addIdleWorker();
     fleet.orchestrator.lifecycle.holdBackFor({ missing: false, errors: false, held: false });

@@ -148,7 +148,7 @@ test('shows the GPU figures of the last heartbeat, or none when that heartbeat h
 
 describe('registrations that arrive out of order', () => {
   test.each([1, 2])(
-    'ignores registration %i that arrives after number 2 of the same start',
+    'ignores registration %i that arrives after registration 2 of the same agent start',
     async registrationNo => {
       const fleet = await openFleet();
       const rig = await fleet.addIdleWorker({ agent: { registrationNo: 2, gpus: 4 } });
@@ -183,8 +183,8 @@ describe('registrations that arrive out of order', () => {
   });
 
   test.each([
-    ['the next of the same start', { registrationNo: 3 }],
-    ['the first of another start', { registrationNo: 1, startId: 'second-start' }],
+    ['the next of the same agent start', { registrationNo: 3 }],
+    ['the first of another agent start', { registrationNo: 1, startId: 'second-start' }],
     ['without a number', {}],
   ])('accepts a registration that is %s', async (_case, changes) => {
     const fleet = await openFleet();

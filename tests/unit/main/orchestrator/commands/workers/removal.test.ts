@@ -80,7 +80,7 @@ describe('removing an ephemeral worker', () => {
   });
 
   test.each(['goodbye', 'silence', 'restart'] as const)(
-    'removes a worker that registered as ephemeral an hour after it went offline (%s)',
+    'removes a worker with an ephemeral agent an hour after the worker went offline (%s)',
     async reason => {
       const fleet = await openFleet();
       const rig = await fleet.addIdleWorker({ type: 'persistent', agent: { persistent: false } });
@@ -128,7 +128,7 @@ describe('removing an ephemeral worker', () => {
     },
   );
 
-  test('keeps an ephemeral worker while it holds a recovering job', async () => {
+  test('keeps an ephemeral worker while it has a recovering job', async () => {
     const fleet = await openFleet({ heartbeatTimeoutMs: 4 * hourMs });
     const rig = await fleet.addIdleWorker({ type: 'ephemeral' });
     const job = await fleet.runJob(rig, { max_retries: 0 });
@@ -179,7 +179,7 @@ describe('removing an ephemeral worker', () => {
     expect(workerIds(fleet)).toEqual([]);
   });
 
-  test('counts the hour of a connected worker from the end of its heartbeat timeout after the restart', async () => {
+  test('counts the hour from the end of the heartbeat timeout when a worker does not return after a restart', async () => {
     const fleet = await openFleet();
     const rig = await fleet.addIdleWorker({ type: 'ephemeral' });
     fleet.clock.shiftWall(10 * hourMs);
@@ -200,7 +200,7 @@ describe('removing an ephemeral worker', () => {
     await expect(rig.register()).rejects.toThrow('token_invalid');
   });
 
-  test('counts the time before a restart when it removes an ephemeral worker that never connected', async () => {
+  test('counts the time before a restart towards the removal of an ephemeral worker that never connected', async () => {
     const fleet = await openFleet();
     const rig = await fleet.addWorker({ type: 'ephemeral' });
     await fleet.clock.advance(hourMs);

@@ -51,7 +51,7 @@ async function report(fleet: Fleet, rig: FleetWorker, state: UpdateReport['state
   return valueOf(outcome).proceed;
 }
 
-// Connects the worker with the new program.
+// Connects the worker with the new program. With `trial`, the agent still tries the new program out.
 const connectUpdated = (rig: FleetWorker, trial = false) =>
   rig.connect({ agentVersion: '9.0.0', program: programOf(newHash, trial), startId: `new-${trial}` });
 

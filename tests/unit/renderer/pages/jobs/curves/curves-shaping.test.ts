@@ -51,7 +51,7 @@ test('aligns lines on one axis, and breaks no line at positions that only anothe
   expect(leftOut).toBe(0);
 });
 
-test('returns a band for thinned points, and the raw values of a smoothed curve', () => {
+test('returns the lowest and highest values for thinned points, and the raw values of a smoothed curve', () => {
   const thinned = lineOf([dot(1, 2, { count: 5, min: 1, max: 4 }), dot(2, 6)]);
   const { columns } = align([thinned], { smoothing: 0.5, isLog: false });
   expect(columns).toEqual([

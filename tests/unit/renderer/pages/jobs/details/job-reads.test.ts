@@ -43,7 +43,7 @@ test('runs a throttled action immediately, at most once per interval, and again 
   expect(runs).toEqual([1_000, 6_000, 11_000, 16_000, 21_000]);
 });
 
-test('runs a throttled action after a stop only when it is requested again', () => {
+test('runs a throttled action after a stop only when the action is requested again', () => {
   const { throttle, advance, runs } = createTestThrottle();
   throttle.request();
   advance(0);

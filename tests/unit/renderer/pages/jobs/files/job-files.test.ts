@@ -120,7 +120,7 @@ test.each([
     250,
   ],
 ])(
-  'places a sample of %s (%s) at its step and compares the sample with %s',
+  'places a sample of %s (%s) at its step or epoch, and compares the sample with %s',
   (_trainer, key, later, unit, count) => {
     const [first, second] = [sampleOf(file(key)), sampleOf(file(later))];
     expect(first.at).toEqual({ unit, count });

@@ -280,9 +280,9 @@ describe('the PowerShell command', () => {
       '& $w install-service',
       'Remove-Item Env:SIMPLETUNER_WORKER_TOKEN',
     ];
-    const places = steps.map(step => command.indexOf(step));
-    expect(places).not.toContain(-1);
-    expect(places).toEqual([...places].toSorted((first, second) => first - second));
+    const positions = steps.map(step => command.indexOf(step));
+    expect(positions).not.toContain(-1);
+    expect(positions).toEqual([...positions].toSorted((first, second) => first - second));
   });
 
   test('passes token, URL and name in variables, and escapes quotes in the name', () => {
