@@ -87,7 +87,7 @@ const LogState = z.object({
   total_lines: LineNo.describe('Number of lines that the attempt has printed.'),
   first_line: LineNo.describe('First line still stored; earlier ones were removed to make space.'),
   bytes: z.number().describe('Size of the stored log in bytes.'),
-  is_complete: z.boolean().describe('Whether the log is complete.'),
+  is_complete: z.boolean().describe('Whether no further lines will follow.'),
 });
 export type LogState = Readonly<z.output<typeof LogState>>;
 
@@ -140,7 +140,7 @@ export const logsApi = {
         .stringbool()
         .default(false)
         .describe(
-          'Whether a log that has not begun is an empty page with an empty list `attempts` instead of the error `log_not_begun`.',
+          'Whether to return an empty page, with an empty `attempts`, instead of the error `log_not_begun` when the log has not begun.',
         ),
     }),
     reply: LogPage,
@@ -165,7 +165,7 @@ export const logsApi = {
         .stringbool()
         .default(false)
         .describe(
-          'Whether keep-alive pings are events that a page can see (`{"kind": "ping", "every_ms": 20000}`) instead of comments.',
+          'Whether keep-alive pings are sent as events (`{"kind": "ping", "every_ms": 20000}`), which JavaScript in a browser receives, instead of as comments of the stream.',
         ),
     }),
     /** The event's `id:` is the number of the next line, for use in `Last-Event-ID`. */

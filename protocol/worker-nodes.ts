@@ -31,7 +31,7 @@ export const OfferedNode = z
     count: z.int().min(2).max(1024).describe('Number of machines.'),
   })
   .describe(
-    "Present when several workers train the job together. Only the worker with rank 0 sends progress, logs and files. Each reports its own machine's end.",
+    'Present when several workers train the job together. Only the worker with rank 0 sends progress, logs and files. Each worker reports the end of the training on its own machine.',
   );
 
 /** A field of a registration. */

@@ -18,7 +18,7 @@ import { openStorage, type StorageDeps } from './storage.ts';
 import type { JobOffer, PreparedJob } from '../job.ts';
 
 /** The outputs that the agent uploads. */
-export type Which = 'all' | 'checkpoints' | 'none';
+export type UploadedOutputs = 'all' | 'checkpoints' | 'none';
 
 /**
  * Uploads the files that this rig's trainers write. Uploads start while the trainer runs. After a completed attempt,
@@ -27,8 +27,8 @@ export type Which = 'all' | 'checkpoints' | 'none';
  */
 export interface AttemptOutputs {
   /**
-   * Starts to upload an attempt's outputs. The trainer must not start before this resolves, because older files count
-   * as outputs of earlier attempts.
+   * Starts to upload an attempt's outputs. The trainer must not start before this resolves, because files written
+   * before then count as outputs of earlier attempts.
    */
   follow(offer: JobOffer, job: Pick<PreparedJob, 'outputDir' | 'samplesAreFiles'>): Promise<void>;
   /**
@@ -68,7 +68,7 @@ export interface AttemptOutputsDeps
   extends StorageDeps,
     AttemptNotesFolders,
     Pick<ArtifactUploaderDeps, 'random' | 'log' | 'signal' | 'sizes'> {
-  readonly which: Which;
+  readonly which: UploadedOutputs;
   /** ms since 1970. */
   readonly wall: () => number;
 }

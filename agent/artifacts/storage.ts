@@ -112,7 +112,10 @@ function watchSilence(clock: Clock, signal: AbortSignal, ms = silenceMs) {
 type SilenceWatch = ReturnType<typeof watchSilence>;
 type Headers = Readonly<Record<string, string>>;
 
-/** Creates a wrapper for calls. A call fails after `ms` of inactivity, and renews the upload token after a rotation. */
+/**
+ * Creates a wrapper for calls. The wrapper fails a call after `ms` of inactivity. If a rotation of the worker token has
+ * ended the upload token, the wrapper gets a new upload token and repeats the call.
+ */
 const createTimedCall =
   (clock: Clock, ms: number, withToken: ReturnType<typeof createTokenRenewal>) =>
   <T>(
@@ -202,7 +205,7 @@ export function openStorage(location: StorageLocation, { url, send, clock, renew
       download(path, { url: urlOf(base, '/*path', { path: path.split('/') }), rest }, signal),
     content: (sha256, from, signal) =>
       download(
-        'The data',
+        'the data',
         { url: urlOf(base, `/${dataBucket}/:name`, { name: sha256 }), rest: { from, sha256 } },
         signal,
       ),

@@ -123,7 +123,7 @@ const endedRun = (run: RunFolder, order: Order | null, deps: LaunchDeps): FoundR
 
 /**
  * Returns the runs whose end is reported, but whose log is not fully sent. The orchestrator may also lack points of
- * their curves.
+ * their metrics.
  */
 export const findAcknowledged = (runsDir: string, deps: LaunchDeps): readonly FoundRun[] =>
   namesIn(runsDir).flatMap(name => {

@@ -59,10 +59,11 @@ async function checkOrchestrator({ config, fetch, version }: DoctorDeps): Promis
   const answer = await client.call(systemApi.version);
   if (!answer.ok) return failed(what, explainFailure(answer.failure, url));
   const serverVersion = answer.value.version;
-  if (serverVersion === version) return ok(what, `${url} answers, version ${serverVersion}, as this worker`);
+  if (serverVersion === version)
+    return ok(what, `${url} answers, and has the same version as this worker: ${serverVersion}`);
   return failed(
     what,
-    `${url} is version ${serverVersion}, and this worker ${version}: run "update" to get the matching version`,
+    `${url} is version ${serverVersion}, but this worker is version ${version}: run "update" to get the matching version`,
   );
 }
 

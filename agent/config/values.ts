@@ -56,7 +56,7 @@ export function parseGpus(input: unknown): Loaded<readonly number[] | null> {
   const valid = parts.length > 0 && parts.every(part => /^\d{1,4}$/.test(part));
   if (valid) return { ok: true, value: [...new Set(parts.map(Number))] };
   return fail(
-    `--gpus ${JSON.stringify(input)} is not a list of GPU numbers. Use numbers between commas, such as "0,1"`,
+    `--gpus ${JSON.stringify(input)} is not a list of GPU numbers. Use numbers separated by commas, such as "0,1"`,
   );
 }
 
@@ -78,7 +78,7 @@ export function parseSize(text: string | null): Loaded<number | null> {
   return fail(`--data-cache ${JSON.stringify(text)} is not a size. Use a size such as 200GB or 1.5TB`);
 }
 
-/** Parses config keys from repeated flags with keys between commas, or from a list in the file. */
+/** Parses config keys from repeated flags with comma-separated keys, or from a list in the file. */
 export function parseAllowedKeys(input: unknown): Loaded<readonly string[]> {
   const list: readonly unknown[] = Array.isArray(input) ? input : [input ?? ''];
   const keys = list

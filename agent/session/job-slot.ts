@@ -142,13 +142,13 @@ export function createJobSlot(deps: SlotDeps): JobSlot {
 }
 
 /**
- * Cancels attempts other than the slot's current one: the offer was lost or arrives later, or the run's processes are
- * gone.
+ * Cancels attempts that the slot does not run, because their offer was lost or has not arrived yet, or because their
+ * processes are gone.
  */
 interface Cancels {
   /**
-   * Reports the attempt as cancelled, so that the orchestrator does not wait for it, unless its end is already
-   * reported.
+   * Reports the attempt as cancelled, so that the orchestrator does not wait for it. Reports nothing if the attempt's
+   * end is already reported.
    */
   confirm(attempt: Held): void;
   /** Whether the attempt was cancelled. A cancelled attempt must not start if its offer arrives late. */

@@ -3518,8 +3518,8 @@ class Trainyard:
 
         limit: Maximum number of lines.
 
-        or_empty: Whether a log that has not begun is an empty page with an empty list `attempts`
-        instead of the error `log_not_begun`.
+        or_empty: Whether to return an empty page, with an empty `attempts`, instead of the error
+        `log_not_begun` when the log has not begun.
         """
         return self._transport.json("GET", _path("/api/queue/{id}/logs", id=id), {"attempt": attempt, "line": line, "limit": limit, "or_empty": or_empty})
 
@@ -3541,8 +3541,8 @@ class Trainyard:
 
         line: First line to return, starting at 0; without it, only new lines are returned.
 
-        pings: Whether keep-alive pings are events that a page can see (`{"kind": "ping",
-        "every_ms": 20000}`) instead of comments.
+        pings: Whether keep-alive pings are sent as events (`{"kind": "ping", "every_ms": 20000}`),
+        which JavaScript in a browser receives, instead of as comments of the stream.
         """
         return self._transport.events(_path("/api/queue/{id}/logs/stream", id=id), {"attempt": attempt, "line": line, "pings": pings})
 

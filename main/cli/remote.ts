@@ -27,7 +27,7 @@ export interface Remote {
   request<C extends Call>(row: C, input?: CallInput<C>): Promise<ValueOf<C>>;
   /** Like `request`, but returns a failure instead of ending the command. */
   call<C extends Call>(row: C, input?: CallInput<C>): Promise<CallResult<C>>;
-  /** Ends the command unless the user agrees. Does not ask with `--yes` or without a terminal. */
+  /** Asks the user, and ends the command unless they agree. With `--yes` or without a terminal, continues without asking. */
   confirm(question: string): Promise<void>;
 }
 
@@ -78,15 +78,15 @@ export function openRemote(
   };
 }
 
-/** Codes of errors that occur before the request is sent: no server, the wrong server, or a redirect. */
-const nothingSent =
+/** Codes of errors after which the server has changed nothing: it was not reached, is the wrong one, or only redirected. */
+const nothingChanged =
   /^(ECONNREFUSED|ENOTFOUND|EAI_AGAIN|E(HOST|NET)UNREACH|ERR_NOT_PROVEN|ERR_(PIN|SSL|TLS)_\w+|CERT_\w+|\w*SELF_SIGNED_CERT\w*|UNABLE_TO_\w+|ERR_REDIRECTED)$/;
 
 /** Returns true if the server may have made the change although the response was lost. */
 function isUncertain(failure: CallFailure): boolean {
   if (failure.kind !== 'unreachable') return false;
   for (let error = failure.cause; error instanceof Error; error = error.cause) {
-    if ('code' in error && nothingSent.test(String(error.code))) return false;
+    if ('code' in error && nothingChanged.test(String(error.code))) return false;
   }
   return true;
 }

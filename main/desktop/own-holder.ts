@@ -14,7 +14,7 @@ export class Declined extends Error {
 export interface OwnHolder {
   /** Returns the running orchestrator; null until it has been started. */
   readonly now: () => OwnOrchestrator | null;
-  /** Starts the orchestrator on the first call. Rejects with a reason. */
+  /** Starts the orchestrator on the first call. Rejects if it cannot start, and with `Declined` if the user quits instead. */
   open(): Promise<OwnOrchestrator>;
   close(): Promise<void>;
 }
@@ -82,8 +82,8 @@ interface QuitFlowDeps {
 const maxInstallMs = 30_000;
 
 /**
- * Creates the functions that quit the app. Each stops everything visible first, then the orchestrator. A repeated call waits
- * for the first.
+ * Creates the functions that quit the app. Each stops everything visible first, then the orchestrator. A repeated `quitNow`
+ * waits for the first; `quitToInstall` does nothing while the app quits.
  */
 export function createQuitFlow({
   words,

@@ -22,7 +22,7 @@ self.addEventListener('install', event => event.waitUntil(storeShell().then(() =
 async function storeShell(): Promise<void> {
   const cache = await caches.open(shell);
   const page = await fetch(unreachable, { cache: 'no-cache' });
-  if (!page.ok) throw new Error(`the page was answered with ${page.status}`);
+  if (!page.ok) throw new Error(`the request for ${unreachable} returned status ${page.status}`);
   const text = await page.clone().text();
   await cache.put(unreachable, page);
   const assets = text.match(/\/assets\/unreachable-[\w.-]+/g) ?? [];

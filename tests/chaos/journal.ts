@@ -1,5 +1,5 @@
 /**
- * The journals of a run, as JSON lines. The run writes them, never the product. All times come from the machine's monotonic
+ * The journals of a chaos run, as JSON lines. The chaos run writes them, never the product. All times come from the machine's monotonic
  * clock, which all processes share.
  */
 import { appendFileSync, existsSync, readFileSync, writeFileSync } from 'node:fs';
@@ -64,6 +64,7 @@ export type ClientLine =
   /** Any other call; `status`: null when no response arrived. */
   | { readonly kind: 'call'; readonly at: number; readonly call: string; readonly status: number | null };
 
+/** A line that a follower of a job's log received, or the end of the log. */
 export type FollowLine =
   | {
       readonly kind: 'line';
@@ -81,7 +82,7 @@ export interface FaultLine extends PlannedFault {
   readonly note?: string | undefined;
 }
 
-/** The end of a process. `expected`: the reason why the run expected the end; null when it did not. */
+/** The end of a process. `expected`: the reason why the chaos run expected the end; null when it did not. */
 export interface ExitLine {
   readonly at: number;
   readonly who: string;

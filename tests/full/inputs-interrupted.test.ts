@@ -2,7 +2,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
-import { listStoredFiles, startInputRig } from '../support/input-rig.ts';
+import { listStoredFiles, createInputRig } from '../support/input-rig.ts';
 import { startServer } from '../support/processes.ts';
 import { adminClient, createShortcuts, startTestServer } from '../support/server.ts';
 import { watchEvents } from '../support/watch.ts';
@@ -15,7 +15,7 @@ const countWeightFiles = (names: readonly string[]): number =>
 test('continues the download of an input after the worker was killed during the download', async () => {
   const server = await startTestServer({ heartbeatTimeoutMs: 6_000 });
   onTestFinished(() => server.close());
-  const rig = await startInputRig('rig-1', server);
+  const rig = await createInputRig('rig-1', server);
   const program = rig.start();
   const parent = await server.submit({ name: 'base', config: { files: manyFiles } });
   expect(await server.watch.jobEnd(parent)).toMatchObject({ status: 'completed' });
@@ -44,7 +44,7 @@ test('delivers an input completely when the server is killed during the download
   const tokenOf = (): string => readFileSync(join(first.dataDir, 'admin-token'), 'utf8').trim();
   const admin = adminClient(first.url, tokenOf());
   const { createWorker, submit } = createShortcuts(admin);
-  const rig = await startInputRig('rig-1', { url: first.url, createWorker });
+  const rig = await createInputRig('rig-1', { url: first.url, createWorker });
   rig.start();
   const watch = await watchEvents(first.url, tokenOf());
   const parent = await submit({ name: 'base', config: { files: manyFiles } });

@@ -4,7 +4,7 @@ import { afterEach, beforeEach, expect, test } from 'vitest';
 import { artifactsApi } from '../../protocol/artifacts-api.ts';
 import type { JobId } from '../../protocol/ids.ts';
 import { queueApi } from '../../protocol/queue-api.ts';
-import { listStoredFiles, startInputRig } from '../support/input-rig.ts';
+import { listStoredFiles, createInputRig } from '../support/input-rig.ts';
 import { startWorker } from '../support/processes.ts';
 import { startTestServer, type TestServer, valueOf } from '../support/server.ts';
 import { until } from '../unit/agent/guard-rig.ts';
@@ -15,7 +15,7 @@ beforeEach(async () => {
 });
 afterEach(() => server.close());
 
-const startRig = (name: string) => startInputRig(name, server);
+const startRig = (name: string) => createInputRig(name, server);
 
 const readJob = async (job: JobId) => valueOf(await server.admin.call(queueApi.get, { params: { id: job } }));
 const explainJob = async (job: JobId): Promise<string | null> =>

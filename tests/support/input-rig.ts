@@ -40,7 +40,7 @@ export interface ServerAccess {
 }
 
 /** Creates a worker, and writes its trainer script. `start` of the result starts the agent. */
-export async function startInputRig(name: string, { url, createWorker }: ServerAccess) {
+export async function createInputRig(name: string, { url, createWorker }: ServerAccess) {
   const { token } = await createWorker({ name });
   const stateHome = temporaryFolder();
   const script = join(stateHome, 'train.mjs');

@@ -49,8 +49,8 @@ interface Texts {
 export function createGivenCertificate(deps: GivenCertificateOptions): Certificates {
   const { clock, log, onChange, note } = deps;
   let shown: Identity | null = null;
-  /** The files that were read last, valid or not. */
-  let tried: Texts | null = null;
+  /** The contents of the certificate files in use. */
+  let used: Texts | null = null;
   let logged = '';
   const warnOfExpiry = createExpiryWarning(deps.certificateFile, clock, log);
   let cancelTimer = (): void => {};
@@ -71,10 +71,10 @@ export function createGivenCertificate(deps: GivenCertificateOptions): Certifica
   const reload = async (): Promise<void> => {
     try {
       const texts = read();
-      if (texts.key === tried?.key && texts.certificate === tried.certificate) return;
+      if (texts.key === used?.key && texts.certificate === used.certificate) return;
       const next = check(texts);
       await note(next, 'files');
-      tried = texts;
+      used = texts;
       shown = next;
       logged = '';
       onChange(next);
@@ -99,7 +99,7 @@ export function createGivenCertificate(deps: GivenCertificateOptions): Certifica
       if (shown !== null) return shown;
       const texts = read();
       shown = check(texts);
-      tried = texts;
+      used = texts;
       onChange(shown);
       scheduleReload();
       return await Promise.resolve(shown);

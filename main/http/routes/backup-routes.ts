@@ -48,7 +48,7 @@ export function mountBackupRoutes(router: Router, { backups, orchestrator, log }
       log.error('backup.failed', { cause, requestId: request.res && requestIdOf(request.res) });
       return refuse(
         'storage',
-        'The backup could not be made: there must be room on the disk for twice the database, and its folder must be writable. ' +
+        'The backup could not be made: there must be room on the disk for twice the database, and the folder of the backups must be writable. ' +
           'The log has more under this request_id',
       );
     }

@@ -35,7 +35,7 @@ export function applyEvent(core: Core, tx: Tx, job: Job, event: JobEvent, actor:
   const restartsWait = step.job.rank !== job.rank;
   const next = restartsWait ? { ...step.job, rank: startWaiting(job.rank, core.queueTime()) } : step.job;
   if (!tx.replaceJob(job, next)) {
-    throw new Error(`job ${job.id} changed under its own transaction`);
+    throw new Error(`job ${job.id} was changed by something else during its transaction`);
   }
   const change = { from: job.status, to: next.status, on: event.type };
   recordJobEvent(core, tx, step.event, next, actor, { ...change, ...offerWarning(tx, next) });

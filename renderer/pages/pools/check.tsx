@@ -9,7 +9,7 @@ import { Button } from '../../ui/button.tsx';
 import { Icon } from '../../ui/icon.tsx';
 import { usePoolT } from './texts.tsx';
 
-/** Timeout of a check, because an engine may take up to two minutes to answer. */
+/** Timeout of a check in ms. An engine can take up to two minutes to answer. */
 const timeoutMs = 130_000;
 
 interface CheckState {

@@ -45,7 +45,7 @@ export const bullmq: Peer = {
     const work = async ({ data }: { readonly data: { readonly mark: number } }): Promise<void> =>
       callbacks.started(data.mark);
     const worker = new library.Worker(queueName, work, { ...options, concurrency });
-    // BullMQ emits this after Redis has answered.
+    // BullMQ emits `completed` only after Redis has stored the completion, so `untilDurable` has nothing to wait for.
     worker.on('completed', () => callbacks.ended());
     await worker.waitUntilReady();
     return { untilDurable: async () => {} };

@@ -35,7 +35,7 @@ function judgeContents(jobCase: JobCase): readonly Violation[] {
     else if (hashes !== undefined && !(sha256 === listed && hashes.has(sha256)))
       violations.push({
         rule: 'files match what the trainer wrote',
-        what: `${key} is ${sha256}, listed as ${listed}`,
+        what: `${key} has SHA-256 ${sha256} (listed: ${listed}), but the trainer wrote ${[...hashes].join(', ')}`,
         job: job.id,
       });
   }

@@ -161,7 +161,8 @@ function releaseChild(core: Core, tx: Tx, id: JobId, ended: EndedJob): void {
   const isReady = unmetOf(dependencies) === 0;
   const rank = isReady ? startWaiting(child.rank, core.queueTime()) : child.rank;
   const next = { ...child, dependencies, rank };
-  if (!tx.replaceJob(child, next)) throw new Error(`job ${id} changed under its own transaction`);
+  if (!tx.replaceJob(child, next))
+    throw new Error(`job ${id} was changed by something else during its transaction`);
   if (!isReady) return;
   const { priority, boosts, top } = rank;
   const status = { from: next.status, to: next.status };

@@ -18,7 +18,8 @@ export const createJobEdits = (core: Core) => ({
       const changed = changesOf(job.spec.about, about);
       if (!hasNewNotes && Object.keys(changed).length === 0) return accept(false);
       const next: Job = { ...job, spec: { ...job.spec, about } };
-      if (!tx.replaceJob(job, next)) throw new Error(`job ${id} changed under its own transaction`);
+      if (!tx.replaceJob(job, next))
+        throw new Error(`job ${id} was changed by something else during its transaction`);
       // Notes can be long, so the audit trail records only that they changed.
       recordJobEvent(core, tx, 'job.edited', next, by, { ...changed, ...(hasNewNotes && { notes: true }) });
       return accept(true);

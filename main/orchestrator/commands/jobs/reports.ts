@@ -138,7 +138,7 @@ function apply(
   }
   progress.flush(tx, job.id, report.progress);
   const reported = tx.job(job.id) ?? job;
-  // A job with a loss curve has progress. So for a job without progress, like most short jobs, the curves need not be read.
+  // Without progress there is no loss curve, so skip reading the curves. Most short jobs report no progress.
   if (reported.progress === null) return applyEvent(core, tx, reported, event, asWorker(worker.id));
   noteBestLoss(core, tx, job.id);
   return applyEvent(core, tx, tx.job(job.id) ?? job, event, asWorker(worker.id));

@@ -48,7 +48,10 @@ function notInQueue({ id, status, approval }: Job) {
       `Job ${id} is ${status}: only a pending job has a position in the queue`,
     );
   const awaited = approval === 'wanted' ? 'approval' : 'other jobs';
-  return refuse('job_not_pending', `Job ${id} waits for ${awaited}: it has no position before that`);
+  return refuse(
+    'job_not_pending',
+    `Job ${id} waits for ${awaited}; it gets a position in the queue afterwards`,
+  );
 }
 
 function describeBoundary(boundary: Boundary, { id }: Job, target: Job): string {
@@ -87,7 +90,8 @@ function giveTurns(tx: Tx, jobs: readonly PendingJob[], turns: readonly number[]
 }
 
 function replace(tx: Tx, was: PendingJob, next: PendingJob): void {
-  if (!tx.replaceJob(was, next)) throw new Error(`job ${was.id} changed under its own transaction`);
+  if (!tx.replaceJob(was, next))
+    throw new Error(`job ${was.id} was changed by something else during its transaction`);
 }
 
 interface Room {

@@ -170,7 +170,8 @@ function replaceWaiting(
   type: JobEventType,
   by: Actor,
 ): void {
-  if (!tx.replaceJob(was, next)) throw new Error(`job ${was.id} changed under its own transaction`);
+  if (!tx.replaceJob(was, next))
+    throw new Error(`job ${was.id} was changed by something else during its transaction`);
   const { priority, boosts, top } = next.rank;
   const { status } = next;
   recordJobEvent(core, tx, type, next, by, { from: status, to: status, priority, boosts, top });

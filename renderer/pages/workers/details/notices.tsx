@@ -11,7 +11,7 @@ import { updateLine } from '../../../../protocol/join-line.ts';
 import { joinUrls } from '../join/join-urls.ts';
 import { usePrograms, compareAgentVersion, useServerVersion } from '../server-version.ts';
 
-/** Shows notices about problems and pending changes of the worker. */
+/** Shows banners about problems and pending changes of the worker. */
 export function Notices({ worker }: { readonly worker: WorkerView }) {
   const t = useT();
   const { drain, quarantine, duplicate } = worker;

@@ -57,7 +57,7 @@ const trainer: ProbedTrainer = {
 
 /** The findings on a healthy rig. */
 const healthy = {
-  Orchestrator: ['ok', 'http://yard:8001 answers, version 1.0.0, as this worker'],
+  Orchestrator: ['ok', 'http://yard:8001 answers, and has the same version as this worker: 1.0.0'],
   Token: ['ok', expect.stringContaining('readable only by its owner')],
   'State folder': ['ok', expect.stringContaining('which will be created at the first start')],
   'Work folder': ['ok', expect.stringContaining('which will be created at the first start')],
@@ -76,7 +76,7 @@ test.each<readonly [check: string, overrides: Partial<DoctorDeps>, detail: RegEx
   [
     'Orchestrator',
     { fetch: orchestratorWith('2.0.0') },
-    /is version 2\.0\.0, and this worker 1\.0\.0: run "update"/,
+    /is version 2\.0\.0, but this worker is version 1\.0\.0: run "update"/,
   ],
   ['Orchestrator', { fetch: async () => new Response('<html>') }, /does not answer like an orchestrator/],
   ['Disk', { free: () => 1e9 }, /^Only 0\.9 GB are free .*free space/],

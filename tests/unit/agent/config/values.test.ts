@@ -109,7 +109,7 @@ describe('--gpus', () => {
 
   it.each(['', ',', '0,', 'all', '-1', '0.5', '0x1', '12345', 0, [0], true])('rejects --gpus %j', given => {
     expect(configError(withFlag('gpus', given))).toContain(
-      'is not a list of GPU numbers. Use numbers between commas, such as "0,1"',
+      'is not a list of GPU numbers. Use numbers separated by commas, such as "0,1"',
     );
   });
 });

@@ -12,7 +12,7 @@ interface OtherAxesProps {
   readonly template: TemplateDetail;
   readonly others: readonly OtherAxis[];
   readonly errorOf: (key: string) => string | undefined;
-  /** True if the sweep already varies the maximum number of values. */
+  /** Whether the sweep already has the maximum number of axes. */
   readonly isFull: boolean;
   readonly onChange: (others: readonly OtherAxis[]) => void;
 }

@@ -33,22 +33,22 @@ describe('planMove', () => {
     expect(planMove(rows, high.job, 3)).toEqual({ kind: 'move', target: { id: 'j_boosted', side: 'after' } });
   });
 
-  test.each([4, 5])('keeps a job at its position for gap %d next to its own row', gap => {
+  test.each([4, 5])('does not move a job that is dropped at gap %d, next to its own row', gap => {
     expect(planMove(rows, two.job, gap)).toEqual({ kind: 'stay' });
   });
 
   test.each([
-    ['a higher priority', two, 1, 'priority', high],
-    ['a job at the top', two, 0, 'targetIsTop', top],
-    ['a lower priority', high, 5, 'priority', three],
-    ['a position below jobs that are not at the top', top, 4, 'jobIsTop', two],
-    ['the end', top, 6, 'jobIsTop', three],
-  ])('refuses a move to %s', (_title, { job }, gap, why, { job: beside }) => {
+    ['a job among jobs of a higher priority', two, 1, 'priority', high],
+    ['a job above the job at the top', two, 0, 'targetIsTop', top],
+    ['a job among jobs of a lower priority', high, 5, 'priority', three],
+    ['the job at the top below other jobs', top, 4, 'jobIsTop', two],
+    ['the job at the top to the end', top, 6, 'jobIsTop', three],
+  ])('refuses to move %s', (_title, { job }, gap, why, { job: beside }) => {
     expect(planMove(rows, job, gap)).toEqual({ kind: 'refused', why, beside });
   });
 });
 
-test('lineAt draws a gap before the row below the gap, or after the last row', () => {
+test('lineAt draws the line of a gap above the next row, and the line of the last gap below the last row', () => {
   expect([0, 5, 6].map(gap => lineAt(rows, gap))).toEqual([
     { id: 'j_top', side: 'before' },
     { id: 'j_3', side: 'before' },

@@ -18,9 +18,12 @@ test.each([
   ['an agent with an unknown version', { ...currentWorker, agent_version: 'dev' }, '9.0.0', null],
   ["the server's own worker", { ...currentWorker, local: true }, '9.0.0', null],
   ['an unreachable server', currentWorker, null, null],
-] as const)('compares the versions for %s', (_title, worker, server, expected) => {
-  expect(compareAgentVersion(worker, server)).toBe(expected);
-});
+] as const)(
+  'finds whether the agent is older or newer than the server, if any: %s',
+  (_title, worker, server, expected) => {
+    expect(compareAgentVersion(worker, server)).toBe(expected);
+  },
+);
 
 test('includes the SHA-256 of the SHA256SUMS file in the update command', () => {
   expect(updateLine({ url: 'https://yard:8001', pin: 'sha256:Ab=' }, 'c'.repeat(64))).toBe(
