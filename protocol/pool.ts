@@ -181,7 +181,7 @@ const settings = {
     .nullable()
     .default(null)
     .describe(
-      'Time before the end of the wall time at which the worker saves and stops, in seconds; null for 120 s, or more when saving takes longer.',
+      'How long before the end of the wall time the worker saves and stops, in seconds; null for 120 s, or longer if saving takes longer.',
     ),
   warm: z.int().min(0).max(100).default(0).describe('Number of idle workers that the pool keeps running.'),
   setup: z
@@ -193,7 +193,7 @@ const settings = {
     .string()
     .max(4_000)
     .default('')
-    .describe('Options of the worker, quoted as for a shell, such as `--trainer simpletuner=/opt/st`.'),
+    .describe('Options of the worker, quoted as for a shell, such as `--trainer simpletuner=/opt/st/.venv`.'),
   worker_program: z
     .string()
     .max(1_000)

@@ -25,7 +25,8 @@ export const workerOptions: readonly WorkerOption[] = [
   { flags: '--name <name>', description: 'name of this worker (default: the host name)' },
   {
     flags: '--persistent',
-    description: 'keep running between jobs (default: exit after one job, as an ephemeral worker)',
+    description:
+      'keep running between jobs (default: exit after one job, as an ephemeral worker; a service always keeps running)',
   },
   {
     flags: '--label <key=value>',
@@ -51,7 +52,7 @@ export const workerOptions: readonly WorkerOption[] = [
   {
     flags: '--trainer <trainer>',
     description:
-      'trainer on this machine: simpletuner=PYTHON; ai-toolkit, kohya, onetrainer or diffusers=FOLDER; or a command with {config_path}, {output_dir} and {resume_from}; repeatable',
+      'trainer on this machine: simpletuner=PYTHON-OR-VENV; NAME=FOLDER for ai-toolkit, kohya, onetrainer or diffusers; or a command with {config_path}, {output_dir} and {resume_from}; repeatable (default: simpletuner)',
     isRepeatable: true,
   },
   {
@@ -109,7 +110,7 @@ export const workerOptions: readonly WorkerOption[] = [
   },
   { flags: '--ca-file <file>', description: 'also trust this certificate authority (a PEM file)' },
   { flags: '--ssl-no-verify', description: 'do not check TLS certificates (for tests only)' },
-  { flags: '--config <file>', description: 'JSON file with values for these options' },
+  { flags: '--config <file>', description: 'JSON file with values for the options of this command' },
   { flags: '-v, --verbose', description: 'print the output of the trainer' },
 ];
 

@@ -26,7 +26,7 @@ export function updateCommand({ env, ownCommand, log, exit }: UpdateInvocation):
     .option('--ca-file <file>', 'also trust this certificate authority (a PEM file)')
     .option('--ssl-no-verify', 'do not check TLS certificates; safe with --sums')
     .option('--sums <sha256>', 'accept only the program with this hash, as the panel shows it')
-    .option('--config <file>', 'JSON file with values for these options')
+    .option('--config <file>', 'JSON file with values for the options of this command')
     .action(async (_options: unknown, command: Command) => {
       const { sums, ...flags } = givenFlags(command);
       const config = loadAgentConfig(flags, env);

@@ -1882,8 +1882,8 @@ class Trainyard:
 
         join_s: Time that a started machine has to register before the pool ends it, in seconds.
 
-        notice_s: Time before the end of the wall time at which the worker saves and stops, in
-        seconds; null for 120 s, or more when saving takes longer.
+        notice_s: How long before the end of the wall time the worker saves and stops, in seconds;
+        null for 120 s, or longer if saving takes longer.
 
         warm: Number of idle workers that the pool keeps running.
 
@@ -1891,7 +1891,7 @@ class Trainyard:
         cuda`.
 
         worker_options: Options of the worker, quoted as for a shell, such as `--trainer
-        simpletuner=/opt/st`.
+        simpletuner=/opt/st/.venv`.
 
         worker_program: Path of the worker on the machines; null to download it from the
         orchestrator.
@@ -1986,8 +1986,8 @@ class Trainyard:
 
         join_s: Time that a started machine has to register before the pool ends it, in seconds.
 
-        notice_s: Time before the end of the wall time at which the worker saves and stops, in
-        seconds; null for 120 s, or more when saving takes longer.
+        notice_s: How long before the end of the wall time the worker saves and stops, in seconds;
+        null for 120 s, or longer if saving takes longer.
 
         warm: Number of idle workers that the pool keeps running.
 
@@ -1995,7 +1995,7 @@ class Trainyard:
         cuda`.
 
         worker_options: Options of the worker, quoted as for a shell, such as `--trainer
-        simpletuner=/opt/st`.
+        simpletuner=/opt/st/.venv`.
 
         worker_program: Path of the worker on the machines; null to download it from the
         orchestrator.

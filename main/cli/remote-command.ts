@@ -17,6 +17,8 @@ export interface RemoteSpec {
   readonly examples?: readonly string[];
   /** If true, the command runs when the user names only its group. */
   readonly isDefault?: boolean;
+  /** True for a command whose output has one format only. The help then omits the options for the output. */
+  readonly hasFixedOutput?: boolean;
   /** Adds the arguments and options. */
   readonly shape?: (command: Command) => Command;
   /** Runs the command. `args` are the user's words, not parsed. */
@@ -40,8 +42,13 @@ export function commandGroup(
 
 /** Creates the command for a spec, with the options for the connection and the output. */
 export function remoteCommand(invocation: Invocation, spec: RemoteSpec): Command {
-  const { name, description, examples = [], shape = each => each, act } = spec;
-  const command = withConnection(withOutput(shape(new Command(name).description(description))));
+  const { name, description, examples = [], hasFixedOutput = false, shape = each => each, act } = spec;
+  const shaped = shape(new Command(name).description(description));
+  const own = new Set(shaped.options);
+  const withOptions = withOutput(shaped);
+  // The options stay, but hidden, because earlier versions accepted them.
+  if (hasFixedOutput) for (const option of withOptions.options) if (!own.has(option)) option.hideHelp();
+  const command = withConnection(withOptions);
   return withExamples(command, examples).action(async (...given: readonly unknown[]) => {
     const self = given.at(-1);
     if (self instanceof Command) invocation.exit(await run(invocation, self, act));
@@ -84,7 +91,7 @@ export const withConnection = (command: Command): Command =>
       '--data-dir <folder>',
       'data folder of the orchestrator on this machine (default on Linux: ~/.local/share/trainyard)',
     )
-    .option('--config <file>', 'JSON file with values for these options');
+    .option('--config <file>', 'JSON file with values for the options of this command');
 
 async function run(invocation: Invocation, command: Command, act: RemoteSpec['act']): Promise<number> {
   const { terminal } = invocation;

@@ -25,7 +25,7 @@ export function serverCommand(invocation: Invocation): Command {
   const { exit } = invocation;
   const command = withExamples(new Command('server').description('Run the orchestrator'), examples);
   return withLocalWorkerOptions(withDataOptions(withNetworkOptions(command)))
-    .option('--config <file>', 'JSON file with values for these options')
+    .option('--config <file>', 'JSON file with values for the options of this command')
     .option('--json', 'print one line of JSON when ready, and log in JSON')
     .option('--log-requests', 'log each request')
     .addOption(new Option('--once-told').hideHelp())

@@ -16,7 +16,7 @@ const withFilter = (command: Command): Command =>
   command
     .option('--type <type>', 'only entries of this type, such as worker.created or worker.*')
     .option('--event-type <type>', 'same as --type')
-    .option('--actor <id>', 'only actions of this token or worker')
+    .option('--actor <id>', 'only actions of the token with this name, or of the worker with this id')
     .option('--target <id>', 'only entries about the worker, job or token with this id')
     .option(
       '--since <time>',
@@ -132,6 +132,7 @@ const countsText = (counted: Counted): string | null =>
 const exportEntries: RemoteSpec = {
   name: 'export',
   description: 'Print entries as JSON lines, oldest first (all, unless filtered)',
+  hasFixedOutput: true,
   shape: withFilter,
   async act(remote) {
     const query = readInput(auditApi.export.query, toFilter(remote.flags), filterFlags);

@@ -113,7 +113,7 @@ async function findVersion(remote: Remote, word: string): Promise<DatasetView> {
 const prune: RemoteSpec = {
   name: 'prune',
   description:
-    'Remove older versions that no job uses; with names, also the newest version of these datasets',
+    'Remove unused older versions of all datasets; with names, all unused versions of only these datasets',
   shape: command =>
     command
       .argument('[name...]', 'datasets whose unused versions to remove')

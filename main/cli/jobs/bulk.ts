@@ -81,8 +81,8 @@ export const jobsWith = async (
   (await everyPage(remote, { status: statuses.join(','), ...(group !== undefined && { group }) })).entries;
 
 /** Adds `--group`, which selects the jobs of one group. */
-export const withGroup = (command: Command, jobs: string): Command =>
-  command.option('--group <group>', `${jobs} of this group`);
+/** `jobs`: the description of the jobs, which names the group as "of this group". */
+export const withGroup = (command: Command, jobs: string): Command => command.option('--group <group>', jobs);
 
 /** Returns the group that `--group` names; undefined without the option. */
 export function groupOf({ flags }: Pick<Remote, 'flags'>): string | undefined {

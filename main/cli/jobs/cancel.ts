@@ -50,7 +50,7 @@ export const cancel: RemoteSpec = {
 };
 
 const addOptions = (command: Command): Command =>
-  withGroup(command, 'all jobs that have not ended')
+  withGroup(command, 'all jobs of this group that have not ended')
     .addArgument(new JobArgument(among.unended, '[job]'))
     .addOption(
       new Option('-s, --status <status>', 'all jobs with these statuses, separated by commas')
@@ -69,7 +69,7 @@ async function cancelNamed(remote: Remote, word: string): Promise<void> {
 export const release: RemoteSpec = {
   name: 'release',
   description:
-    'Requeue the job of an unreachable worker, or end it as cancelled. The worker may still be training it',
+    'Requeue the job of an unreachable worker, or end it if it is being cancelled. The worker may still be training it',
   shape: command => withJobArgument(command, among.unended).option('--yes', 'skip the confirmation'),
   async act(remote, [word]) {
     const { id, status, worker_name: worker } = await findJob(remote, word, among.unended);
@@ -111,4 +111,4 @@ const addPurgeOptions = (command: Command): Command =>
           ...wordsAmong('status', purgeable)(text),
         ]),
     )
-    .addOption(new Option('--all', 'all jobs that are not on a worker').conflicts('status'));
+    .addOption(new Option('--all', 'all waiting and ended jobs').conflicts('status'));

@@ -59,7 +59,7 @@ export const approve: RemoteSpec = {
 
 export const reject: RemoteSpec = {
   name: 'reject',
-  description: 'Reject a job that needs approval; it fails',
+  description: 'End a job that needs approval as failed',
   shape: command =>
     withJobArgument(command, among.blocked).option(
       '--reason <text>',
@@ -110,7 +110,7 @@ export const retry: RemoteSpec = {
       withWaitOptions(
         withGroup(
           command.addArgument(new JobArgument(among.ended, '[job]')),
-          'all failed jobs without a retry',
+          'all failed jobs of this group that were not retried',
         ),
       ),
     ),

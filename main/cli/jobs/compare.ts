@@ -31,7 +31,8 @@ export const compare: RemoteSpec = {
     'trainyard jobs compare j_2f41 j_8c07',
     'trainyard jobs compare --group flowers-20260114-093000 --json',
   ],
-  shape: command => withGroup(command.addArgument(new JobArgument(among.all, '[job...]')), 'all jobs'),
+  shape: command =>
+    withGroup(command.addArgument(new JobArgument(among.all, '[job...]')), 'all jobs of this group'),
   async act(remote, words) {
     const ids = await selectJobs(remote, words);
     if (ids.size < 2) fail(exitCodes.usage, 'Give at least two different jobs, or --group GROUP');

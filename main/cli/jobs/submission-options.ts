@@ -29,7 +29,7 @@ export const withRequirementOptions = (command: Command): Command =>
     .addOption(
       new Option(
         '-t, --target <target>',
-        'auto: any machine; worker: not the machine of the server; local: only that machine (default: auto)',
+        'auto: any machine; worker: any but the machine of the server; local: only the machine of the server (default: auto)',
       ).choices(Target.options),
     )
     .option(
@@ -53,7 +53,7 @@ export const withRequirementOptions = (command: Command): Command =>
     .addOption(
       new Option(
         '--retry-on <causes>',
-        'also retry after these failures, separated by commas; after worker_lost and preempted, a job is always retried',
+        'also retry after these failures, not only after worker_lost and preempted; separated by commas',
       )
         .choices(FailureCause.options)
         .argParser(wordsAmong('cause', FailureCause.options)),
@@ -76,7 +76,7 @@ export const withDataOptions = (command: Command): Command =>
   command
     .option(
       '--data <path>',
-      'push this folder or file, too; the config must use the same path; repeatable (default: the data that a local config names)',
+      'push this folder or file besides the data that a local config names; the config must use the same path; repeatable',
       collect,
     )
     .option('--no-data', 'do not push data, because the workers have it at the same paths');

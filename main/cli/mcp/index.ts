@@ -14,8 +14,9 @@ import { type Tool, toolsOf } from './tools.ts';
 export const mcp: RemoteSpec = {
   name: 'mcp',
   description: 'Serve the API to an AI assistant (Model Context Protocol, on standard input and output)',
+  hasFixedOutput: true,
   examples: [
-    'trainyard tokens create assistant --allow queue.view  (save the token in ~/.trainyard-assistant)',
+    'trainyard tokens create assistant --allow queue.view  # save the token in ~/.trainyard-assistant',
     'claude mcp add trainyard -- trainyard mcp --token-file ~/.trainyard-assistant',
   ],
   shape: command =>

@@ -73,7 +73,7 @@ export const limits: RemoteSpec = {
       )
       .option(
         '--local-jobs <count>',
-        "maximum number of jobs on the server's own machine; 0 for none",
+        'maximum number of jobs on the server\'s own machine; 0 runs no jobs there, "none" sets no limit',
         parseLimit,
       )
       .option('--fair-share <on|off>', 'apply team limits and share workers between teams', parseOnOff)
