@@ -20,7 +20,7 @@ export const JobWait = z
         }),
       )
       .describe(
-        'With `busy`: the workers that meet the requirements, grouped by the first check that they fail.',
+        'With `busy`: the workers that meet the requirements, grouped by the first check that they fail. With `unmet`: the registered workers, grouped by the first requirement that they do not meet.',
       ),
   })
   .meta({ id: 'JobWait', description: 'Why a job is pending, in a form that programs can translate.' });

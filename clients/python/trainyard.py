@@ -798,7 +798,8 @@ class JobWait(TypedDict, total=False):
     # known, `engine_id`, `reason` and `until`.
     params: Dict[str, Union[str, float]]
     # With `busy`: the workers that meet the requirements, grouped by the first check that they
-    # fail.
+    # fail. With `unmet`: the registered workers, grouped by the first requirement that they do not
+    # meet.
     workers: List[Dict[str, Any]]
 
 

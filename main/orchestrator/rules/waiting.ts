@@ -187,7 +187,14 @@ function paramsOf(blocker: FixedBlocker, isoAt: (at: number) => string): JobWait
 /** Returns a wait without parameters. */
 export const plainWait = (code: string): JobWait => ({ code, params: {}, workers: [] });
 
-/** Returns why no worker takes a job, in machine-readable form. Counts each matching worker by its first reason. */
+/** Groups codes, such as those of failed checks, and counts each. */
+const countCodes = (codes: readonly string[]): JobWait['workers'] =>
+  [...Map.groupBy(codes, code => code)].map(([code, all]) => ({ code, count: all.length }));
+
+/**
+ * Returns why no worker takes a job, in machine-readable form. Counts each matching worker by its first reason, or if no
+ * worker matches, each registered worker by its first mismatch.
+ */
 export function waitForWorkers(judged: readonly Judged[]): JobWait {
   if (judged.length === 0) return plainWait('no_workers');
   const takers = judged.flatMap(({ mismatches, candidate }) => (mismatches.length === 0 ? [candidate] : []));
@@ -196,10 +203,14 @@ export function waitForWorkers(judged: readonly Judged[]): JobWait {
   );
   // If registered workers exist and none of them fits, a worker that never registered does not count.
   const isUnmet = judged.some(({ candidate }) => candidate.isKnown) && isUnsatisfiable(judged, 1);
-  if (codes.length === 0 || isUnmet) return plainWait('unmet');
-  const workers = [...Map.groupBy(codes, code => code)].map(([code, all]) => ({ code, count: all.length }));
+  if (codes.length === 0 || isUnmet) {
+    const unmet = judged.flatMap(({ candidate, mismatches }) =>
+      candidate.isKnown ? mismatches.slice(0, 1).map(({ code }) => code) : [],
+    );
+    return { code: 'unmet', params: {}, workers: countCodes(unmet) };
+  }
   const [only, ...others] = takers;
   // Only the id: users who may not list workers do not learn the name.
   const params: JobWait['params'] = only === undefined || others.length > 0 ? {} : { worker_id: only.id };
-  return { code: 'busy', params, workers };
+  return { code: 'busy', params, workers: countCodes(codes) };
 }

@@ -100,7 +100,8 @@ async function readJobs(client: Client, selection: Selection, signal: AbortSigna
   return { ok: true, value, missing: answers.length - value.length };
 }
 
-async function readConfig(client: Client, id: JobId, signal: AbortSignal): Promise<Run['config']> {
+/** Returns config and dataloader of a job; null if they cannot be read. */
+export async function readConfig(client: Client, id: JobId, signal: AbortSignal): Promise<Run['config']> {
   const answer = await client.call(queueApi.config, { params: { id }, signal });
   return answer.ok ? flatConfig(answer.value.config, answer.value.dataloader) : null;
 }

@@ -16,7 +16,10 @@ const isOfTraining = ({ progress }: JobView): boolean => (progress?.best_loss_ke
  * Returns the job with the best loss; null if fewer than two jobs report comparable losses. Compares evaluation losses
  * if at least two jobs have one, otherwise training losses.
  */
-export function lowestLoss(jobs: Iterable<JobView>): JobId | null {
+export const lowestLoss = (jobs: Iterable<JobView>): JobId | null => findLowest(jobs)?.id ?? null;
+
+/** Like `lowestLoss`, with the number of jobs that were compared. */
+function findLowest(jobs: Iterable<JobView>): { readonly id: JobId; readonly count: number } | null {
   const all = [...jobs].flatMap(job => {
     const loss = bestLossOf(job.progress);
     return loss === null ? [] : [{ id: job.id, loss, isOfTraining: isOfTraining(job) }];
@@ -24,7 +27,8 @@ export function lowestLoss(jobs: Iterable<JobView>): JobId | null {
   const evaluated = all.filter(each => !each.isOfTraining);
   const compared = evaluated.length > 1 ? evaluated : all.filter(each => each.isOfTraining);
   if (compared.length < 2) return null;
-  return compared.reduce((best, each) => (each.loss < best.loss ? each : best)).id;
+  const { id } = compared.reduce((best, each) => (each.loss < best.loss ? each : best));
+  return { id, count: compared.length };
 }
 
 /** Finds the job with the lowest loss in each group. */
@@ -33,8 +37,8 @@ function findBest(jobs: Iterable<JobView>): Best {
   groups.delete(null);
   return new Map(
     [...groups.values()].flatMap(group => {
-      const id = lowestLoss(group);
-      return id === null ? [] : [[id, group.length] as const];
+      const best = findLowest(group);
+      return best === null ? [] : [[best.id, best.count] as const];
     }),
   );
 }

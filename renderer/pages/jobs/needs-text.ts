@@ -8,7 +8,7 @@ export type Needs = Pick<
   'gpu_count' | 'num_nodes' | 'gpu_vram_gb' | 'accelerator' | 'worker_labels'
 > & { readonly target: string };
 
-const lists = perLanguage(language => new Intl.ListFormat(language, { type: 'unit', style: 'short' }));
+export const lists = perLanguage(language => new Intl.ListFormat(language, { type: 'unit', style: 'short' }));
 
 /** Lists the requirements: "8 GPUs, 80 GB per GPU, gpu_type=h100*". Returns an empty text if there are none. */
 export function needsText(

@@ -35,6 +35,9 @@ const workerStates: Readonly<Record<string, MessageKey>> = {
   offline: 'state.offline',
 };
 
+/** Codes of the checks whose requirements `needsText` names. */
+const namedNeeds: ReadonlySet<string> = new Set(['gpu_count', 'vram', 'accelerator', 'label', 'nodes']);
+
 /** Facts about a wait that only the page knows. */
 interface WaitContext {
   /** The requirements of the job. */
@@ -68,7 +71,8 @@ export function waitText(
     case 'busy':
       return workerText({ worker, left: params['left_s'] }, workers, t) ?? busyText(workers, t);
     case 'unmet': {
-      const list = needs === undefined ? '' : needsText(needs, t);
+      const areNamed = workers.length > 0 && workers.every(({ code: check }) => namedNeeds.has(check));
+      const list = needs === undefined || !areNamed ? '' : needsText(needs, t);
       return list === '' ? t('jobs.wait.unmet') : t('jobs.wait.unmetNeeds', { needs: list });
     }
     case 'gathering':
@@ -138,7 +142,9 @@ function workerText(
 ): string | null {
   const key = reason === undefined ? undefined : workerStates[reason.code];
   if (worker === undefined || key === undefined) return null;
-  return t('jobs.wait.after', { job: withState(worker, key, left, t) });
+  // Only a busy worker takes another job when its current job has ended.
+  const time = key === 'state.busy' ? left : undefined;
+  return t('jobs.wait.after', { job: withState(worker, key, time, t) });
 }
 
 /**

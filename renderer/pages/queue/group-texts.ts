@@ -1,10 +1,7 @@
 import type { WaitGroup } from '../../../protocol/wait-groups.ts';
-import { perLanguage } from '../../i18n/formats.ts';
 import { duration } from '../jobs/figures.ts';
-import { needsText } from '../jobs/needs-text.ts';
+import { lists, needsText } from '../jobs/needs-text.ts';
 import type { QueueTranslator } from './texts.ts';
-
-const lists = perLanguage(language => new Intl.ListFormat(language, { type: 'unit', style: 'short' }));
 
 /**
  * Names a group by its number of jobs and their requirements: "12 jobs wait for rtx4090". `job`: the name of the only job of

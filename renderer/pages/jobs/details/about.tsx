@@ -51,7 +51,7 @@ function About({ job }: JobProps) {
           </Button>
         )}
       </div>
-      {previous !== null && may(queueApi.configValues) && <PreviousChanges job={job} previous={previous} />}
+      {previous !== null && may(queueApi.config, job) && <PreviousChanges job={job} previous={previous} />}
       {job.notes !== null && <p className="job-notes">{job.notes}</p>}
     </div>
   );

@@ -1,12 +1,14 @@
 import { useEffect, useState } from 'react';
 import { Link } from 'wouter';
 import type { Client } from '../../../../protocol/client.ts';
+import { differingKeys } from '../../../../protocol/compare-configs.ts';
+import { valueText } from '../../../../protocol/config-values.ts';
 import type { JobId } from '../../../../protocol/ids.ts';
 import type { JobView } from '../../../../protocol/job.ts';
-import { queueApi } from '../../../../protocol/queue-api.ts';
 import { useFleet, usePanel } from '../../../app/context.ts';
 import { Time } from '../../../ui/time.tsx';
 import { useRunT } from '../../compare/texts.tsx';
+import { readConfig } from '../../compare/use-runs.ts';
 
 interface Changes {
   /** Number of keys whose values differ. */
@@ -19,7 +21,7 @@ interface Changes {
   }[];
 }
 
-/** Maximum number of changes to show; the rest is only counted. A request can name up to 8 keys. */
+/** Maximum number of changes to show; the rest is only counted. */
 const maxShown = 6;
 
 /** Compares the config of the job `after` with the config of the earlier job `before`. Returns null if the reads fail. */
@@ -29,20 +31,17 @@ async function readChanges(
   after: JobId,
   signal: AbortSignal,
 ): Promise<Changes | null> {
-  const jobs = `${before},${after}`;
-  const differing = await client.call(queueApi.configValues, { query: { jobs }, signal });
-  if (!differing.ok) return null;
-  const { keys } = differing.value;
-  if (keys.length === 0) return { count: 0, shown: [] };
-  const query = { jobs, keys: keys.slice(0, maxShown).join() };
-  const read = await client.call(queueApi.configValues, { query, signal });
-  if (!read.ok) return null;
-  const valueOf = (id: JobId, key: string): string | undefined => read.value.values[id]?.[key];
+  const [old, next] = await Promise.all([
+    readConfig(client, before, signal),
+    readConfig(client, after, signal),
+  ]);
+  if (old === null || next === null) return null;
+  const keys = differingKeys([old, next]);
   return {
     count: keys.length,
     shown: keys
       .slice(0, maxShown)
-      .map(key => ({ key, before: valueOf(before, key), after: valueOf(after, key) })),
+      .map(key => ({ key, before: valueText(old, key), after: valueText(next, key) })),
   };
 }
 

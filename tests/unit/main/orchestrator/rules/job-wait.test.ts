@@ -61,13 +61,17 @@ describe('waitForWorkers', () => {
   test('returns unmet when no worker meets the requirements', () => {
     expect(
       waitForWorkers([makeJudged([], missingGpus), makeJudged([{ code: 'settling' }], missingGpus)]),
-    ).toEqual(plainWait('unmet'));
+    ).toEqual({ code: 'unmet', params: {}, workers: [{ code: 'gpu_count', count: 2 }] });
   });
 
   test('returns unmet when no registered worker meets the requirements', () => {
     const awaited = makeJudged([{ code: 'never_registered', awaited: true }]);
     const unknown = { ...awaited, candidate: { ...awaited.candidate, isKnown: false } };
-    expect(waitForWorkers([makeJudged([], missingGpus), unknown])).toEqual(plainWait('unmet'));
+    expect(waitForWorkers([makeJudged([], missingGpus), unknown])).toEqual({
+      code: 'unmet',
+      params: {},
+      workers: [{ code: 'gpu_count', count: 1 }],
+    });
     expect(waitForWorkers([unknown]).workers).toEqual([{ code: 'never_registered', count: 1 }]);
   });
 

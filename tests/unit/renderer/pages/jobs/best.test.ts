@@ -27,8 +27,14 @@ test('bestLossOf returns the best loss, or the last loss when no best loss is kn
   expect([bestLossOf({ step: 1 }), bestLossOf(null)]).toEqual([null, null]);
 });
 
-test('bestOfGroups returns the best job of each group with several jobs, and the size of the group', () => {
-  const jobs = [job('j_1', 2, 'a'), job('j_2', 1, 'a'), job('j_3', 5, 'b'), job('j_4', 9, 'b')];
+test('bestOfGroups returns the best job of each group with several jobs, and the number of jobs with a comparable loss', () => {
+  const jobs = [
+    job('j_1', 2, 'a'),
+    job('j_2', 1, 'a'),
+    job('j_3', 5, 'b'),
+    job('j_4', 9, 'b'),
+    job('j_7', null, 'b'),
+  ];
   expect(best(...jobs, job('j_5', 0), job('j_6', 1, 'alone'))).toEqual([
     ['j_2', 2],
     ['j_3', 2],

@@ -1,4 +1,4 @@
-import { expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import type { JobWait } from '../../../../../protocol/job-wait.ts';
 import { jobView } from '../../../../support/job-view.ts';
 import { loadTexts } from '../../../../support/texts.ts';
@@ -69,23 +69,43 @@ test.each<[JobWait, string]>([
 
 test.each<[string, JobWait['params'], string]>([
   ['busy', { left_s: 4_980 }, 'Waits for rig-1 (busy, 1h 23m left)'],
-  ['draining', {}, 'Waits for rig-1 (draining)'],
+  ['draining', { left_s: 4_980 }, 'Waits for rig-1 (draining)'],
   ['local_limit', {}, 'Waiting for a matching worker: 1 blocked by a limit'],
 ])('names the only worker that fits, if it fails the check %s', (code, params, text) => {
   expect(waitText(wait('busy', params, [{ code, count: 1 }]), en, { worker: 'rig-1' })).toBe(text);
 });
 
-test('names the requirements that no worker meets', () => {
-  const needs = { num_nodes: 1, gpu_vram_gb: 0, accelerator: null, worker_labels: {}, target: 'worker' };
-  const textFor = (changed: object): string | null =>
-    waitText(wait('unmet'), en, { needs: { ...needs, gpu_count: 0, ...changed } });
-  expect(textFor({ gpu_count: 8, gpu_vram_gb: 180, worker_labels: { gpu_type: 'b200*' } })).toBe(
-    'No worker meets the requirements: 8 GPUs, 180 GB per GPU, gpu_type=b200*',
-  );
-  expect(textFor({ num_nodes: 2, accelerator: 'cuda', target: 'local' })).toBe(
-    "No worker meets the requirements: 2 workers at once, the server's machine, cuda",
-  );
-  expect(textFor({})).toBe('No registered worker meets these requirements');
+describe('the text of unmet requirements', () => {
+  const anyWorker = {
+    gpu_count: 0,
+    num_nodes: 1,
+    gpu_vram_gb: 0,
+    accelerator: null,
+    worker_labels: {},
+    target: 'worker',
+  };
+  const textFor = (needs: object, ...codes: readonly string[]): string | null => {
+    const workers = codes.map(code => ({ code, count: 1 }));
+    return waitText(wait('unmet', {}, workers), en, { needs: { ...anyWorker, ...needs } });
+  };
+
+  test('names the requirements if the workers fail only checks of GPUs, machines and labels', () => {
+    const eightGpus = { gpu_count: 8, gpu_vram_gb: 180, worker_labels: { gpu_type: 'b200*' } };
+    expect(textFor(eightGpus, 'gpu_count', 'label')).toBe(
+      'No worker meets the requirements: 8 GPUs, 180 GB per GPU, gpu_type=b200*',
+    );
+    expect(textFor({ num_nodes: 2, accelerator: 'cuda', target: 'local' }, 'nodes')).toBe(
+      "No worker meets the requirements: 2 workers at once, the server's machine, cuda",
+    );
+  });
+
+  test.each([
+    ['a worker lacks the trainer', { gpu_count: 8 }, ['gpu_count', 'trainer']],
+    ['the server does not report the checks', { gpu_count: 8 }, []],
+    ['the job has no requirement to name', {}, ['label']],
+  ])('names no requirements if %s', (_case, needs, codes) => {
+    expect(textFor(needs, ...codes)).toBe('No registered worker meets these requirements');
+  });
 });
 
 test('translates a wait into the chosen language', () => {
