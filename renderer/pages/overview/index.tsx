@@ -67,7 +67,9 @@ export function OverviewPage() {
     <div className="page">
       <h1>{t('nav.overview')}</h1>
       <div className="overview-lead">
-        <Needs needs={needs} />
+        {(needs.length > 0 || !isFirstRun) && (
+          <Needs needs={needs} isKnown={stats !== null || !may(queueApi.stats)} />
+        )}
         <div className="tiles">
           {seesWorkers && <WorkerTiles figures={figures} />}
           {seesJobs && <JobTiles figures={figures} stats={stats} />}

@@ -18,15 +18,31 @@ import type { Need } from './figures.ts';
 /** Number of needs to show initially. A button shows all needs. */
 const shownAtFirst = 12;
 
-/** Lists the needs, most urgent first. Renders nothing if there are none. */
-export function Needs({ needs }: { readonly needs: readonly Need[] }) {
+interface NeedsProps {
+  readonly needs: readonly Need[];
+  /** False until all facts are loaded that needs follow from. */
+  readonly isKnown: boolean;
+}
+
+/** Lists the needs, most urgent first. Without needs, the card says so and keeps its place, so that nothing moves. */
+export function Needs({ needs, isKnown }: NeedsProps) {
   /** The workers in the update dialog. The list stays the same during the updates; null while the dialog is closed. */
   const [updating, setUpdating] = useState<readonly WorkerView[] | null>(null);
   return (
     <>
-      <List needs={needs} onUpdate={setUpdating} />
+      {needs.length > 0 ? <List needs={needs} onUpdate={setUpdating} /> : <NoNeeds isKnown={isKnown} />}
       {updating !== null && <LazyUpdateDialog workers={updating} onClose={() => setUpdating(null)} />}
     </>
+  );
+}
+
+function NoNeeds({ isKnown }: Pick<NeedsProps, 'isKnown'>) {
+  const t = useT();
+  return (
+    <section className="card needs needs-none" aria-labelledby="overview-needs" aria-busy={!isKnown}>
+      <h2 id="overview-needs">{t('overview.needsAttention')}</h2>
+      <p className="muted">{isKnown ? t('overview.noNeeds') : '\u00A0'}</p>
+    </section>
   );
 }
 
@@ -34,7 +50,6 @@ function List({ needs, onUpdate }: Pick<ActProps, 'onUpdate'> & { readonly needs
   const t = useT();
   const now = useNow(60_000);
   const [showsAll, setShowsAll] = useState(false);
-  if (needs.length === 0) return null;
   const shown = showsAll ? needs : needs.slice(0, shownAtFirst);
   return (
     <section className="card needs" aria-labelledby="overview-needs">
