@@ -20,7 +20,7 @@ test('adds, shows and removes another fleet in the settings, and never exposes t
     await dialog.getByLabel('Address').fill('nowhere');
     await dialog.getByLabel('Token', { exact: true }).fill(otherFleet.token);
     await dialog.getByRole('button', { name: 'Save' }).click();
-    await expect(dialog.getByRole('alert')).toHaveText(/no address of an orchestrator/);
+    await expect(dialog.getByRole('alert')).toHaveText(/is not the address of an orchestrator/);
     await dialog.getByLabel('Address').fill(otherFleet.url);
     await dialog.getByRole('button', { name: 'Save' }).click();
     await expect(dialog).toHaveCount(0);

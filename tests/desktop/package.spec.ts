@@ -26,7 +26,9 @@ const allowedPaths = [
   /^\/dist\/main\/icons\/[\w@]+\.png$/,
   /^\/dist\/preload\/preload\.cjs$/,
   /^\/dist\/agent\/trainyard-worker[\w.-]*$/,
-  /^\/dist\/renderer\/(?:index\.html|assets\/[\w.-]+)$/,
+  // The orchestrator of the app also serves the panel to browsers and phones, which can install it.
+  /^\/dist\/renderer\/(?:(?:index|unreachable)\.html|manifest\.webmanifest|service-worker\.js)$/,
+  /^\/dist\/renderer\/(?:icons|assets)\/[\w.-]+$/,
   /^\/node_modules\/better-sqlite3\/(?:package\.json|lib\/[\w./-]+\.js|prebuilds\/linux-x64\.node)$/,
 ];
 

@@ -93,7 +93,8 @@ test.describe('an update of the app', { tag: '@package' }, () => {
   });
   test.afterAll(() => {
     feed.close();
-    rmSync(folder, { recursive: true, force: true });
+    // The updated app may still be writing to its folder when it ends.
+    rmSync(folder, { recursive: true, force: true, maxRetries: 10, retryDelay: 200 });
   });
 
   test('refuses a downgrade and a wrong hash, then downloads only the differences and restarts as the new version', async ({
