@@ -26,7 +26,7 @@ const states: Readonly<Record<string, MessageKey>> = {
 const workerStates: Readonly<Record<string, MessageKey>> = {
   busy: 'state.busy',
   settling: 'state.busy',
-  leaving: 'state.busy',
+  leaving: 'jobs.check.leaving',
   draining: 'state.draining',
   quarantined: 'state.quarantined',
   gpu_trouble: 'state.trouble',

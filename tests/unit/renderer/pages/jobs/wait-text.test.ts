@@ -70,6 +70,7 @@ test.each<[JobWait, string]>([
 test.each<[string, JobWait['params'], string]>([
   ['busy', { left_s: 4_980 }, 'Waits for rig-1 (busy, 1h 23m left)'],
   ['draining', { left_s: 4_980 }, 'Waits for rig-1 (draining)'],
+  ['leaving', { left_s: 4_980 }, 'Waits for rig-1 (shuts down after its job)'],
   ['local_limit', {}, 'Waiting for a matching worker: 1 blocked by a limit'],
 ])('names the only worker that fits, if it fails the check %s', (code, params, text) => {
   expect(waitText(wait('busy', params, [{ code, count: 1 }]), en, { worker: 'rig-1' })).toBe(text);
