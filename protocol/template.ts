@@ -9,7 +9,7 @@ import { Sweep } from './sweep.ts';
 import { jobParameters, parameterProblem } from './template-values.ts';
 import { Line, Name } from './text.ts';
 
-/** A template is a stored submission with parameters. Users give values for the parameters; all else is fixed. */
+/** A template is a stored submission with parameters. Users choose the values of the parameters; the rest is fixed. */
 
 export const TemplateName = Name.describe('Name of the template.');
 

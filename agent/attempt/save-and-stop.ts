@@ -18,8 +18,8 @@ const blindSaveMs = 30_000;
 
 /**
  * Stops the trainer of a preempted attempt. First asks the trainer for a checkpoint. Then waits until a new checkpoint is
- * uploaded, but not longer than the notice allows. Of several machines, only the first asks and waits, because all
- * processes of a training save together.
+ * uploaded, but not longer than the notice allows. If the attempt runs on several machines, only the first one asks
+ * and waits, because all processes of a training save together.
  */
 export async function saveAndStop(held: HeldAttempt, deps: AttemptDeps): Promise<void> {
   const { clock } = deps;

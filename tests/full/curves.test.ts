@@ -94,7 +94,7 @@ test('continues the same curve after the agent is killed and restarted', async (
   const pointsBeforeKill = await waitForStep(fixture, job, 20);
   first.kill('SIGKILL');
   await first.exited;
-  // The trainer goes on printing while no agent runs. This output must not be lost.
+  // The trainer continues to print while no agent runs. This output must not be lost.
   const stepWithoutAgent = training.step() + 30;
   await vi.waitFor(() => expect(training.step()).toBeGreaterThan(stepWithoutAgent), {
     interval: 50,

@@ -38,8 +38,8 @@ const rowsAtOnce = 2_500;
 const minute = 60_000;
 
 /**
- * Fills the store. Workers have one to eight GPUs and two or three labels. The first workers run one job each. Of the other
- * workers, one in 33 is offline, and one in 50 is drained. No pending job matches a worker: each requires one of ten labels that
+ * Fills the store. Workers have one to eight GPUs and two or three labels. The first workers run one job each. One
+ * in 33 of the other workers is offline, and one in 50 is drained. No pending job matches a worker: each requires one of ten labels that
  * no worker has. Nine of ten ended jobs completed. Ended jobs are the oldest, pending jobs the newest.
  */
 export async function fillLargeFleet(dataDir: string, scale: Scale): Promise<LargeFleet> {

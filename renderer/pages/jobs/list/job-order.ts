@@ -34,7 +34,7 @@ export const sortValues: Readonly<Record<JobSort, (job: JobView) => string | num
   best_loss: job => (isWaiting(job.status) ? null : bestLossOf(job.progress)),
 };
 
-/** Returns a function that compares jobs by this order. Of two jobs with equal values, the newest comes first. */
+/** Returns a function that compares jobs by this order. If two jobs have equal values, the newer one comes first. */
 export function compareBy({ sort, isDescending }: JobOrder): (a: JobView, b: JobView) => number {
   const read = sortValues[sort];
   const sign = isDescending ? -1 : 1;
