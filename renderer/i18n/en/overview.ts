@@ -22,7 +22,7 @@ export const overview = {
   'overview.failed': '{count, plural, =0 {none failed} one {# failed} other {# failed}}',
   'overview.dayNote': '{count, plural, =0 {none failed} one {# failed} other {# failed}}, GPU-hours: {hours}',
   'overview.needsAttention': 'Needs attention',
-  'overview.noNeeds': 'Nothing: no worker and no job has a problem.',
+  'overview.noNeeds': 'Nothing needs your attention.',
   'overview.silentJob': '{worker} stopped sending heartbeats, but may still be training {job}',
   'overview.unsatisfiable':
     '{more, plural, =0 {No worker can run {job}} one {No worker can run {job} and # similar job} other {No worker can run {job} and # similar jobs}}',

@@ -24,7 +24,7 @@ export const overview: Readonly<Record<keyof typeof source, string>> = {
   'overview.dayNote':
     '{count, plural, =0 {ninguno fallido} one {# fallido} other {# fallidos}}, horas de GPU: {hours}',
   'overview.needsAttention': 'Requiere atención',
-  'overview.noNeeds': 'Nada: ningún worker ni trabajo tiene un problema.',
+  'overview.noNeeds': 'Nada requiere su atención.',
   'overview.silentJob': '{worker} no envía latidos, y quizá siga entrenando {job}',
   'overview.unsatisfiable':
     '{more, plural, =0 {Ningún worker puede ejecutar {job}} one {Ningún worker puede ejecutar {job} ni # trabajo similar} other {Ningún worker puede ejecutar {job} ni # trabajos similares}}',

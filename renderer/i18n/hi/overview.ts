@@ -23,7 +23,7 @@ export const overview: Readonly<Record<keyof typeof source, string>> = {
   'overview.failed': '{count, plural, =0 {कोई विफल नहीं} one {# विफल} other {# विफल}}',
   'overview.dayNote': '{count, plural, =0 {कोई विफल नहीं} one {# विफल} other {# विफल}}, GPU-घंटे: {hours}',
   'overview.needsAttention': 'ध्यान देने योग्य',
-  'overview.noNeeds': 'कुछ नहीं: किसी वर्कर या जॉब में समस्या नहीं है।',
+  'overview.noNeeds': 'किसी चीज़ पर ध्यान देने की ज़रूरत नहीं है।',
   'overview.silentJob': '{worker} से हार्टबीट नहीं आ रही, और शायद अब भी {job} को ट्रेन कर रहा है',
   'overview.unsatisfiable':
     '{more, plural, =0 {कोई भी वर्कर {job} को नहीं ले सकता} one {कोई भी वर्कर {job} और उस जैसे # अन्य जॉब को नहीं ले सकता} other {कोई भी वर्कर {job} और उस जैसे # अन्य जॉब को नहीं ले सकता}}',

@@ -23,7 +23,7 @@ export const overview: Readonly<Record<keyof typeof source, string>> = {
   'overview.failed': '{count, plural, =0 {失敗なし} other {失敗 # 件}}',
   'overview.dayNote': '{count, plural, =0 {失敗なし} other {失敗 # 件}}、GPU 時間: {hours}',
   'overview.needsAttention': '要対応',
-  'overview.noNeeds': 'なし: 問題のあるワーカーやジョブはありません。',
+  'overview.noNeeds': '対応が必要なものはありません。',
   'overview.silentJob': '{worker} からハートビートがありません。{job} の学習が続いている可能性があります',
   'overview.unsatisfiable':
     '{more, plural, =0 {{job} を実行できるワーカーがありません} other {{job} と、同種のほか # 件を実行できるワーカーがありません}}',

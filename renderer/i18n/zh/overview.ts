@@ -23,7 +23,7 @@ export const overview: Readonly<Record<keyof typeof source, string>> = {
   'overview.failed': '{count, plural, =0 {没有失败} other {# 个失败}}',
   'overview.dayNote': '{count, plural, =0 {没有失败} other {# 个失败}}，GPU 小时：{hours}',
   'overview.needsAttention': '需要处理',
-  'overview.noNeeds': '无：没有工作节点或任务出现问题。',
+  'overview.noNeeds': '没有需要处理的事项。',
   'overview.silentJob': '{worker} 没有心跳，可能仍在训练 {job}',
   'overview.unsatisfiable':
     '{more, plural, =0 {没有工作节点能够执行 {job}} other {没有工作节点能够执行 {job} 以及另外 # 个同类任务}}',
